@@ -1,0 +1,22 @@
+package plant
+
+import "time"
+
+// Every queue, list and body has a bound; "full" is a named answer.
+const (
+	MaxBatch           = 512             // messages in one turn
+	MaxQueue           = 16              // waiting commands an endpoint
+	MaxBoots           = 8               // earlier boot ids remembered of a device
+	MaxMarkHashes      = 16              // readings told apart at one sample time
+	MaxEventsPerTurn   = 2048            // events evaluated in one turn; the rest commit pending
+	MaxFencesPerSweep  = 128             // waiting commands looked at by one sweep
+	MaxAttemptsLimit   = 10              // largest maxAttempts of a profile
+	MaxConditionDepth  = 8               //
+	MaxConditionLeaves = 64              //
+	MaxReceiptBytes    = 4096            // payload bytes kept of a receipt
+	MaxRejectsAMinute  = 120             // rejected inputs kept as receipts in a minute; the rest is only counted
+	MaxPublishesOpen   = 256             // worker slots for publishes
+	FutureTolerance    = time.Minute     // a sample further in the future is ordered by receipt
+	SendBefore         = 2 * time.Second // an action is not started later than this after its commit
+	OutageGrace        = 5 * time.Second // at least this much of a window is left after an outage or a restart
+)

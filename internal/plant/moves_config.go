@@ -1,0 +1,83 @@
+package plant
+
+import (
+	"reflect"
+
+	"surehand/internal/term"
+)
+
+// ConfigureOrganisation stores an organisation as given; unchanged: nothing is written.
+func (tx *Tx) ConfigureOrganisation(o Organisation) bool {
+	old, exists := tx.w.state.organisations[o.ID]
+	if o.Version = 1; exists {
+		o.Version = old.Version
+	}
+	return configure(tx, "ConfigureOrganisation", old, &o, func(r *Organisation) { r.Version++ })
+}
+
+// ConfigureFarm stores a farm as given.
+func (tx *Tx) ConfigureFarm(f Farm) bool {
+	old, exists := tx.w.state.farms[f.ID]
+	if f.Version = 1; exists {
+		f.Version = old.Version
+	}
+	return configure(tx, "ConfigureFarm", old, &f, func(r *Farm) { r.Version++ })
+}
+
+// ConfigureProfile stores a profile as given.
+func (tx *Tx) ConfigureProfile(p Profile) bool {
+	old, exists := tx.w.state.profiles[p.ID]
+	if p.Version = 1; exists {
+		p.Version = old.Version
+	}
+	return configure(tx, "ConfigureProfile", old, &p, func(r *Profile) { r.Version++ })
+}
+
+// ConfigureDevice stores a device as given; its boot history is what was observed and stays.
+func (tx *Tx) ConfigureDevice(d Device) bool {
+	old, exists := tx.w.state.devices[d.ID]
+	d.Version = 1
+	if exists {
+		d.Version, d.BootID, d.Boots = old.Version, old.BootID, old.Boots
+	}
+	return configure(tx, "ConfigureDevice", old, &d, func(r *Device) { r.Version++ })
+}
+
+// ConfigureEndpoint stores an endpoint instance as given; what was observed of it stays.
+func (tx *Tx) ConfigureEndpoint(e Endpoint) bool {
+	old, exists := tx.w.state.endpoints[e.ID]
+	e.Version, e.Mark = 1, term.Mark{Seq: -1}
+	if exists {
+		e.Version = old.Version
+		e.Value, e.SampledAt, e.ReceivedAt, e.Mark = old.Value, old.SampledAt, old.ReceivedAt, old.Mark
+	}
+	return configure(tx, "ConfigureEndpoint", old, &e, func(r *Endpoint) { r.Version++ })
+}
+
+// ConfigureRule stores a rule as given. A change is a new revision: commands decided by an older one are no
+// longer sent. Its memory stays.
+func (tx *Tx) ConfigureRule(r Rule) bool {
+	old, exists := tx.w.state.rules[r.ID]
+	r.Version, r.Revision = 1, 1
+	if exists {
+		r.Version, r.Revision, r.HoldUntil, r.ExecutionID = old.Version, old.Revision, old.HoldUntil, old.ExecutionID
+	}
+	return configure(tx, "ConfigureRule", old, &r, func(r *Rule) { r.Version++; r.Revision++ })
+}
+
+// configure writes after unless it equals before. next makes after the version that follows before.
+func configure[R any, P interface {
+	*R
+	Row
+}](tx *Tx, move string, before, after P, next func(P)) bool {
+	if before == nil {
+		tx.put(move, nil, after)
+		return true
+	}
+	if reflect.DeepEqual(before, after) {
+		return false
+	}
+	next(after)
+	tx.put(move, before, after)
+	return true
+}
