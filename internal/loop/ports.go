@@ -24,6 +24,8 @@ type Store interface {
 	// Settle finds out whether a batch whose commit is in doubt was committed. It returns only when that can
 	// no longer change.
 	Settle(ctx context.Context, b plant.Batch) (plant.Settled, error)
+	// NewGeneration starts a new generation after TimeTravel, under our epoch, and returns the picture.
+	NewGeneration(ctx context.Context) (*plant.State, error)
 	// Stop writes that this life ended cleanly and lets the interlock go.
 	Stop(ctx context.Context, drained bool) error
 }

@@ -7,6 +7,8 @@ type SendCommand struct {
 	Endpoint term.EndpointID `json:"endpoint"`
 	Value    term.Value      `json:"value"`
 	Reason   string          `json:"reason,omitempty"`
+	// Reassert sends the command also when the target is observed to hold already.
+	Reassert bool `json:"reassert,omitempty"`
 }
 
 // CancelCommand stops a command of which nothing has left; after the fence it is refused.
@@ -22,11 +24,17 @@ type JudgeCommand struct {
 	Reason   string        `json:"reason"`
 }
 
-// ReleaseDevice ends the quarantine or the parked hold of a device, with a reason.
-type ReleaseDevice struct {
-	DeviceID term.DeviceID   `json:"deviceId"`
-	Hold     term.HoldReason `json:"hold"`
-	Reason   string          `json:"reason"`
+// ReleaseHold ends a hold of a device ("device:ID") or of the whole device half ("devices"), with a reason.
+type ReleaseHold struct {
+	Subject string          `json:"subject"`
+	Hold    term.HoldReason `json:"hold"`
+	Reason  string          `json:"reason"`
+}
+
+// StopRequested ends the process. With Drain nothing new is sent and what is under way is waited for, until
+// it has ended or is uncertain.
+type StopRequested struct {
+	Drain bool `json:"drain"`
 }
 
 // ImportDevices is the device half's configuration: what is named is created or changed, what is not named
@@ -94,11 +102,13 @@ type (
 func (SendCommand) Type() string   { return "SendCommand" }
 func (CancelCommand) Type() string { return "CancelCommand" }
 func (JudgeCommand) Type() string  { return "JudgeCommand" }
-func (ReleaseDevice) Type() string { return "ReleaseDevice" }
+func (ReleaseHold) Type() string   { return "ReleaseHold" }
+func (StopRequested) Type() string { return "StopRequested" }
 func (ImportDevices) Type() string { return "ImportDevices" }
 
 func (SendCommand) payload()   {}
 func (CancelCommand) payload() {}
 func (JudgeCommand) payload()  {}
-func (ReleaseDevice) payload() {}
+func (ReleaseHold) payload()   {}
+func (StopRequested) payload() {}
 func (ImportDevices) payload() {}

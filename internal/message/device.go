@@ -88,8 +88,11 @@ type LinkChanged struct {
 	Up   bool       `json:"up"`
 }
 
-// SessionDrained: everything that had queued in the answers session before we connected has come in.
-type SessionDrained struct{}
+// SessionDrained: everything that had queued in a persistent session (answers or telemetry) before we
+// connected has come in. Until then silence means nothing, and a reading without a time has an unknown age.
+type SessionDrained struct {
+	Link plant.Link `json:"link"`
+}
 
 // AttemptEnded is the worker's one answer to a Publish: sent, not_sent (surely) or unknown.
 type AttemptEnded struct {
@@ -114,6 +117,9 @@ type OutageEnded struct {
 	Since time.Time `json:"since"`
 }
 
+// DatabaseTravelled: a failover or a restore lost commits, so any device may know more than the database.
+type DatabaseTravelled struct{}
+
 // Continue: evaluate pending events and look at waiting commands, where an earlier turn stopped at its bound.
 type Continue struct{}
 
@@ -128,6 +134,7 @@ func (AttemptEnded) Type() string         { return "AttemptEnded" }
 func (Due) Type() string                  { return "Due" }
 func (ProcessStarted) Type() string       { return "ProcessStarted" }
 func (OutageEnded) Type() string          { return "OutageEnded" }
+func (DatabaseTravelled) Type() string    { return "DatabaseTravelled" }
 func (Continue) Type() string             { return "Continue" }
 
 func (TelemetryReceived) payload()    {}
@@ -141,4 +148,5 @@ func (AttemptEnded) payload()         {}
 func (Due) payload()                  {}
 func (ProcessStarted) payload()       {}
 func (OutageEnded) payload()          {}
+func (DatabaseTravelled) payload()    {}
 func (Continue) payload()             {}

@@ -53,6 +53,7 @@ const (
 	NotFound  Code = "not_found"
 	Invalid   Code = "invalid" // Problems points to each fault
 	Parked    Code = "parked"  // could not be decided; kept for an engineer
+	Noted     Code = "noted"   // stored; decided nothing (a plain reading)
 	Ignored   Code = "ignored" // input that changes nothing: counted
 )
 

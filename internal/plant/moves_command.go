@@ -21,7 +21,7 @@ var (
 	moveWait        = CommandMove{"WaitForGate", states(term.PendingDispatch, term.Retrying), ""}
 	moveSendUnknown = CommandMove{"MarkSendUnknown", states(term.PendingDispatch, term.Retrying), ""}
 	movePostpone    = CommandMove{"PostponeWindow", states(term.PendingDispatch, term.Dispatched, term.Acknowledged, term.Retrying), ""}
-	moveWeak        = CommandMove{"CountWeakEvidence", states(term.Acknowledged, term.Uncertain), ""}
+	moveWeak        = CommandMove{"CountWeakEvidence", states(term.PendingDispatch, term.Dispatched, term.Acknowledged, term.Retrying, term.Uncertain), ""}
 	moveRelease     = CommandMove{"ReleaseEndpointIfEnded", states(term.Expired, term.Uncertain), ""}
 
 	moveDispatched   = CommandMove{"MarkDispatched", states(term.PendingDispatch, term.Retrying), term.Dispatched}
@@ -113,21 +113,21 @@ func (tx *Tx) FenceIfFree(i *Intent, s Send) *Intent {
 	})
 	tx.put("OpenAttempt", nil, a)
 	tx.start(Publish{AttemptID: a.ID, IntentID: i.ID, CommandID: s.CommandID, DeviceID: i.DeviceID, Serial: i.Serial, Number: a.Number,
-		Topic: s.Topic, Payload: []byte(s.Payload), QoS: s.QoS, Correlation: string(a.ID), DeadlineAt: deadline})
+		Topic: s.Topic, Payload: []byte(s.Payload), QoS: s.QoS, Correlation: string(a.ID), FencedAt: now, DeadlineAt: deadline})
 	return n
 }
 
-// WaitForGate stores why a command is not sent now, when that changes.
-func (tx *Tx) WaitForGate(i *Intent, gate term.Gate) *Intent {
-	if i.WaitingFor == gate {
+// WaitForGate stores why a command is not sent now, when that changes. recheck is when to look again by
+// itself; zero: only its deadline, or a message that may open the gate.
+func (tx *Tx) WaitForGate(i *Intent, gate term.Gate, recheck time.Time) *Intent {
+	due := i.DeadlineAt
+	if !recheck.IsZero() {
+		due = earlier(Micros(recheck), due)
+	}
+	if i.WaitingFor == gate && i.DueAt.Equal(due) {
 		return i
 	}
-	return tx.moveIntent(moveWait, i, func(n *Intent) {
-		n.WaitingFor = gate
-		if n.State == term.Retrying { // its next attempt is due; only the deadline is left to time
-			n.DueAt = n.DeadlineAt
-		}
-	})
+	return tx.moveIntent(moveWait, i, func(n *Intent) { n.WaitingFor, n.DueAt = gate, due })
 }
 
 // MarkDispatched: the broker acknowledged the publish (QoS 1), or it was written (QoS 0).

@@ -1,6 +1,7 @@
 package plant
 
 import (
+	"encoding/json"
 	"reflect"
 
 	"surehand/internal/term"
@@ -26,6 +27,7 @@ func (tx *Tx) ConfigureFarm(f Farm) bool {
 
 // ConfigureProfile stores a profile as given.
 func (tx *Tx) ConfigureProfile(p Profile) bool {
+	p.Timing, p.Endpoints = normal(p.Timing), normal(p.Endpoints)
 	old, exists := tx.w.state.profiles[p.ID]
 	if p.Version = 1; exists {
 		p.Version = old.Version
@@ -45,6 +47,7 @@ func (tx *Tx) ConfigureDevice(d Device) bool {
 
 // ConfigureEndpoint stores an endpoint instance as given; what was observed of it stays.
 func (tx *Tx) ConfigureEndpoint(e Endpoint) bool {
+	e.Overrides = normal(e.Overrides)
 	old, exists := tx.w.state.endpoints[e.ID]
 	e.Version, e.Mark = 1, term.Mark{Seq: -1}
 	if exists {
@@ -57,12 +60,23 @@ func (tx *Tx) ConfigureEndpoint(e Endpoint) bool {
 // ConfigureRule stores a rule as given. A change is a new revision: commands decided by an older one are no
 // longer sent. Its memory stays.
 func (tx *Tx) ConfigureRule(r Rule) bool {
+	r.Condition = normal(r.Condition)
 	old, exists := tx.w.state.rules[r.ID]
 	r.Version, r.Revision = 1, 1
 	if exists {
 		r.Version, r.Revision, r.HoldUntil, r.ExecutionID = old.Version, old.Revision, old.HoldUntil, old.ExecutionID
 	}
 	return configure(tx, "ConfigureRule", old, &r, func(r *Rule) { r.Version++; r.Revision++ })
+}
+
+// normal brings a stored structure into the form that it has after it was stored and read back (an empty list
+// is an absent one), so that the picture equals a fresh load.
+func normal[T any](v T) T {
+	var n T
+	if err := json.Unmarshal([]byte(term.JSON(v)), &n); err != nil {
+		broken(13, "a stored structure does not read back: %v", err)
+	}
+	return n
 }
 
 // configure writes after unless it equals before. next makes after the version that follows before.

@@ -57,6 +57,12 @@ func (tx *Tx) RecordExecution(e Execution, holdUntil time.Time) *Execution {
 	e.Version = 1
 	e.Count = 1
 	e.FirstAt, e.LastAt = tx.Now(), tx.Now()
+	if len(e.Leaves) == 0 {
+		e.Leaves = nil
+	}
+	if len(e.Gates) == 0 {
+		e.Gates = nil
+	}
 	if e.LastEventID == "" {
 		e.LastEventID = e.EventID
 	}

@@ -350,6 +350,9 @@ func (r *Hold) Open() bool     { return r.EndedAt.IsZero() }
 func (*MessageKey) Open() bool { return false }
 func (*Parked) Open() bool     { return false }
 
+// DevicesSubject is the whole device half in a Hold.
+const DevicesSubject = "devices"
+
 // DeviceSubject names a device in a Hold.
 func DeviceSubject(id term.DeviceID) string { return "device:" + string(id) }
 

@@ -19,9 +19,12 @@ const (
 // says stays true when a turn is rolled back: a device was heard, a link came up.
 type Session struct {
 	links map[Link]bool
-	// drained: the answers that had queued while we were away have all come in, so silence means silence.
-	drained bool
+	// drained links: what had queued in their session while we were away has all come in.
+	drained map[Link]bool
 	seen    map[term.DeviceID]time.Time
+	started time.Time
+	// stopping: nothing new is sent; what is under way may end.
+	stopping, draining bool
 
 	rejectMinute time.Time
 	rejects      int
@@ -29,29 +32,48 @@ type Session struct {
 
 // NewSession starts with all links down and no device heard.
 func NewSession() *Session {
-	return &Session{links: map[Link]bool{}, seen: map[term.DeviceID]time.Time{}}
+	return &Session{links: map[Link]bool{}, drained: map[Link]bool{}, seen: map[term.DeviceID]time.Time{}}
 }
 
-// SetLink records a link change; a lost answers link also means that queued answers may be missing.
+// SetLink records a link change; with a lost link, messages may be queueing again.
 func (s *Session) SetLink(l Link, up bool) {
 	s.links[l] = up
-	if l == LinkAnswers && !up {
-		s.drained = false
+	if !up {
+		s.drained[l] = false
 	}
 }
 
 func (s *Session) LinkUp(l Link) bool { return s.links[l] }
 
 // SetDrained: the marker that we published to ourselves after connecting has come back.
-func (s *Session) SetDrained() { s.drained = true }
+func (s *Session) SetDrained(l Link) { s.drained[l] = true }
 
-// Drained tells whether silence of a device means anything yet.
-func (s *Session) Drained() bool { return s.drained }
+// Drained tells whether everything that had queued on a link has come in. On the answers link: whether the
+// silence of a device means anything yet. On the telemetry link: whether a reading without a time is new.
+func (s *Session) Drained(l Link) bool { return s.drained[l] }
+
+// Stop lets nothing new be sent in this process life; with drain, what is under way is waited for.
+func (s *Session) Stop(drain bool) { s.stopping, s.draining = true, s.draining || drain }
+
+// Draining tells whether the stop waits for what is under way.
+func (s *Session) Draining() bool { return s.draining }
+
+// Stopping tells whether Stop was asked for.
+func (s *Session) Stopping() bool { return s.stopping }
+
+// Start records when this process life began; attempts fenced before are another life's.
+func (s *Session) Start(at time.Time) { s.started = at }
+
+// StartedAt is when this process life began.
+func (s *Session) StartedAt() time.Time { return s.started }
 
 // Heard records that a device itself sent something now.
 func (s *Session) Heard(id term.DeviceID, at time.Time) { s.seen[id] = at }
 
 // LastHeard is when the device was last heard in this process life.
+// Gone records that a device is known to be offline (its will).
+func (s *Session) Gone(id term.DeviceID) { delete(s.seen, id) }
+
 func (s *Session) LastHeard(id term.DeviceID) (time.Time, bool) { t, ok := s.seen[id]; return t, ok }
 
 // MayKeepReject tells whether one more rejected input may be kept as a receipt in this minute.

@@ -56,6 +56,8 @@ type State struct {
 	holder      map[term.EndpointID]term.IntentID
 	queue       map[term.EndpointID][]term.IntentID // open, not holding, oldest first
 	openAttempt map[term.IntentID]term.AttemptID
+	waiting     map[term.Gate][]term.IntentID // by the gate that stops them, sorted
+	specs       map[term.ProfileID]specIndex
 	held        map[string]term.HoldID // subject + reason
 	pending     []term.EventID         // pending events, sorted: ids are time-ordered
 	due         dueHeap
@@ -72,7 +74,8 @@ func newState(f Fence) *State {
 		bySerial: map[string]term.DeviceID{}, byDevice: map[term.DeviceID][]term.EndpointID{},
 		byTrigger: map[term.EndpointID][]term.RuleID{}, byCommand: map[term.CommandID]term.IntentID{},
 		holder: map[term.EndpointID]term.IntentID{}, queue: map[term.EndpointID][]term.IntentID{},
-		openAttempt: map[term.IntentID]term.AttemptID{}, held: map[string]term.HoldID{},
+		openAttempt: map[term.IntentID]term.AttemptID{}, waiting: map[term.Gate][]term.IntentID{},
+		specs: map[term.ProfileID]specIndex{}, held: map[string]term.HoldID{},
 		due: newDueHeap(),
 	}
 }
@@ -169,7 +172,8 @@ func Diff(a, b *State) string {
 	case !reflect.DeepEqual(a.bySerial, b.bySerial), !reflect.DeepEqual(a.byDevice, b.byDevice), !reflect.DeepEqual(a.byTrigger, b.byTrigger):
 		return "derived indexes of the configuration differ"
 	case !reflect.DeepEqual(a.byCommand, b.byCommand), !reflect.DeepEqual(a.holder, b.holder), !reflect.DeepEqual(a.queue, b.queue),
-		!reflect.DeepEqual(a.openAttempt, b.openAttempt), !reflect.DeepEqual(a.held, b.held):
+		!reflect.DeepEqual(a.openAttempt, b.openAttempt), !reflect.DeepEqual(a.held, b.held),
+		!reflect.DeepEqual(a.waiting, b.waiting):
 		return "derived indexes of the commands differ"
 	case !slices.Equal(a.pending, b.pending):
 		return "pending events differ"
@@ -275,6 +279,53 @@ func (s *State) Holds() []*Hold { return sortedRows(s.holds) }
 // PendingEvents lists up to n events whose rules are not evaluated yet, oldest first.
 func (s *State) PendingEvents(n int) []term.EventID { return s.pending[:min(n, len(s.pending))] }
 
+// WaitingAt lists up to n commands that a waiting gate stops, sorted by id: oldest event first.
+func (s *State) WaitingAt(gate term.Gate, n int) []term.IntentID {
+	return slices.Clone(s.waiting[gate][:min(n, len(s.waiting[gate]))])
+}
+
+// specIndex finds catalogue entries by key and by telemetry key.
+type specIndex struct{ byKey, byTelemetry map[string]*term.EndpointSpec }
+
+func indexSpecs(p *Profile) specIndex {
+	x := specIndex{map[string]*term.EndpointSpec{}, map[string]*term.EndpointSpec{}}
+	for i := range p.Endpoints {
+		spec := &p.Endpoints[i]
+		x.byKey[spec.Key] = spec
+		x.byTelemetry[spec.TelemetryKey()] = spec
+	}
+	return x
+}
+
+// Spec is the catalogue entry of an endpoint.
+func (s *State) Spec(e *Endpoint) (*term.EndpointSpec, bool) {
+	d, ok := s.devices[e.DeviceID]
+	if !ok {
+		return nil, false
+	}
+	spec, ok := s.specs[d.ProfileID].byKey[e.EndpKey]
+	return spec, ok
+}
+
+// SpecByTelemetry is the catalogue entry that a telemetry key of a device means.
+func (s *State) SpecByTelemetry(d *Device, key string) (*term.EndpointSpec, bool) {
+	spec, ok := s.specs[d.ProfileID].byTelemetry[key]
+	return spec, ok
+}
+
+// Timing of a device, with defaults filled in.
+func (s *State) Timing(id term.DeviceID) term.Timing {
+	if d, ok := s.devices[id]; ok {
+		if p, ok := s.profiles[d.ProfileID]; ok {
+			return p.Timing.WithDefaults()
+		}
+	}
+	return term.Timing{}.WithDefaults()
+}
+
+// Mute takes a timer out until its row changes or the picture is loaded again: after its message was parked.
+func (s *State) Mute(d Due) { s.due.drop(d.Kind, d.Key) }
+
 // NextDue is the earliest due time of the picture.
 func (s *State) NextDue() (Due, bool) { return s.due.first() }
 
@@ -299,6 +350,7 @@ func (s *State) insert(r Row) {
 		s.farms[r.ID] = r
 	case *Profile:
 		s.profiles[r.ID] = r
+		s.specs[r.ID] = indexSpecs(r)
 	case *Device:
 		s.devices[r.ID] = r
 		s.bySerial[r.Serial] = r.ID
@@ -326,6 +378,9 @@ func (s *State) insert(r Row) {
 		} else {
 			s.queue[r.EndpointID] = s.enqueue(s.queue[r.EndpointID], r)
 		}
+		if r.WaitingFor != term.GateNone {
+			addSorted(s.waiting, r.WaitingFor, r.ID)
+		}
 		s.due.set(Due{At: r.DueAt, Kind: KindIntent, Key: string(r.ID), Version: r.Version})
 	case *Attempt:
 		s.attempts[r.ID] = r
@@ -346,6 +401,7 @@ func (s *State) remove(r Row) {
 		delete(s.farms, r.ID)
 	case *Profile:
 		delete(s.profiles, r.ID)
+		delete(s.specs, r.ID)
 	case *Device:
 		delete(s.devices, r.ID)
 		delete(s.bySerial, r.Serial)
@@ -368,6 +424,7 @@ func (s *State) remove(r Row) {
 		} else {
 			s.dequeue(r)
 		}
+		dropSorted(s.waiting, r.WaitingFor, r.ID)
 		s.due.drop(KindIntent, string(r.ID))
 	case *Attempt:
 		delete(s.attempts, r.ID)

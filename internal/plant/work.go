@@ -64,6 +64,7 @@ type Publish struct {
 	Payload     []byte
 	QoS         int
 	Correlation string    // MQTT 5 correlation data
+	FencedAt    time.Time // the turn's time: an action must not leave later than SendBefore after it
 	DeadlineAt  time.Time // message expiry = time left until then
 }
 
@@ -109,12 +110,14 @@ type Work struct {
 	// Commands that left the picture, or were looked up outside it: late answers are matched here.
 	closed          map[term.IntentID]*Intent
 	closedByCommand map[term.CommandID]term.IntentID
+	keys            map[string]bool // remembered in this turn
+	evaluated       int
 }
 
 // Begin starts a turn. now is the turn's one time; known are ended commands that the store was asked for.
 func (s *State) Begin(now time.Time, mint Mint, session *Session, known []*Intent) *Work {
 	w := &Work{state: s, session: session, mint: mint, now: Micros(now), seq: s.fence.Seq,
-		closed: map[term.IntentID]*Intent{}, closedByCommand: map[term.CommandID]term.IntentID{}}
+		closed: map[term.IntentID]*Intent{}, closedByCommand: map[term.CommandID]term.IntentID{}, keys: map[string]bool{}}
 	for _, i := range known {
 		if _, open := s.intents[i.ID]; !open {
 			w.closed[i.ID] = i
@@ -209,6 +212,12 @@ func (w *Work) undo(mark int) {
 // apply puts a change into the picture and into the overlay of closed commands.
 func (w *Work) apply(before, after Row) {
 	w.state.replace(before, after)
+	if k, ok := before.(*MessageKey); ok && k != nil {
+		delete(w.keys, k.ID)
+	}
+	if k, ok := after.(*MessageKey); ok && k != nil {
+		w.keys[k.ID] = true
+	}
 	if i, ok := before.(*Intent); ok && i != nil {
 		delete(w.closed, i.ID)
 		delete(w.closedByCommand, i.CommandID)
@@ -227,6 +236,9 @@ func (w *Work) Rollback() {
 
 // Empty tells whether there is nothing to commit.
 func (w *Work) Empty() bool { return len(w.journal) == 0 && len(w.entries) == 0 }
+
+// NextSeq is the seq that the next kept message gets.
+func (w *Work) NextSeq() int64 { return w.seq + 1 }
 
 // Batch is what the turn has to write.
 func (w *Work) Batch() Batch {
@@ -338,6 +350,22 @@ func (tx *Tx) Count(name, label string) { tx.w.counts = append(tx.w.counts, Coun
 // Changed tells whether the message changed any row so far.
 func (tx *Tx) Changed() bool { return len(tx.w.journal) > tx.mark }
 
+// Decided tells whether the message changed more than what was observed: then it is a row of the event log.
+func (tx *Tx) Decided() bool {
+	for _, c := range tx.w.journal[tx.mark:] {
+		switch c.After.Kind() {
+		case KindTelemetry, KindEvent, KindEndpoint, KindReceipt, KindKey:
+		case KindExecution:
+			if c.Move != "RepeatExecution" {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // ChangedKind tells whether the message changed a row of one of the kinds.
 func (tx *Tx) ChangedKind(kinds ...Kind) bool {
 	for _, c := range tx.w.journal[tx.mark:] {
@@ -346,6 +374,15 @@ func (tx *Tx) ChangedKind(kinds ...Kind) bool {
 		}
 	}
 	return false
+}
+
+// KeyRemembered tells whether an earlier message of this turn, or this one, remembered a key.
+func (tx *Tx) KeyRemembered(id string) bool { return tx.w.keys[id] }
+
+// MayEvaluate tells whether one more event may be evaluated in this turn, and counts it.
+func (tx *Tx) MayEvaluate() bool {
+	tx.w.evaluated++
+	return tx.w.evaluated <= MaxEventsPerTurn
 }
 
 // FindIntent finds a command, open or ended: in the picture, or among those that this turn knows.

@@ -80,6 +80,7 @@ const (
 	GateCauseTooDeep  Gate = "causation_too_deep"
 
 	// Waiting gates: the command stays pending until its deadline.
+	GateStopping     Gate = "stopping"
 	GateQuarantine   Gate = "quarantine"
 	GateNotFresh     Gate = "device_not_fresh"
 	GateEndpointBusy Gate = "endpoint_busy"
@@ -95,5 +96,5 @@ func RefusingGates() []Gate {
 
 // WaitingGates lists the waiting gates by precedence: the first that fails is named.
 func WaitingGates() []Gate {
-	return []Gate{GateQuarantine, GateNotFresh, GateEndpointBusy, GateLinkDown, GateNoSlot}
+	return []Gate{GateStopping, GateQuarantine, GateNotFresh, GateEndpointBusy, GateLinkDown, GateNoSlot}
 }

@@ -1,0 +1,258 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"surehand/internal/automation"
+	"surehand/internal/message"
+	"surehand/internal/plant"
+	"surehand/internal/term"
+)
+
+// maxTimersPerTurn bounds the timers that one turn decides; the rest is the next turn's work.
+const maxTimersPerTurn = 256
+
+// turn decides a batch and commits it. Whatever happens to the database meanwhile, when it returns nil every
+// message of the batch has been decided, committed, answered and released exactly once.
+func (l *Loop) turn(ctx context.Context, batch []message.Message) error {
+	return l.turnWith(ctx, batch, maxTimersPerTurn)
+}
+
+func (l *Loop) turnWith(ctx context.Context, batch []message.Message, timers int) error {
+	for tries := 0; ; tries++ {
+		w, done, err := l.decideBatch(ctx, batch, timers)
+		if err == nil {
+			err = l.commitAndRelease(ctx, w, done)
+		}
+		if err == nil {
+			return nil
+		}
+		// Nothing of this turn is committed, and nothing of it was visible: decide the batch again.
+		if err := l.recoverTurn(ctx, err); err != nil {
+			return err
+		}
+		if tries == 0 || errors.Is(err, errPanicked) || plant.FaultOf(err) != plant.FaultConflict {
+			continue
+		}
+		if len(batch)+timers > 1 {
+			return l.oneByOne(ctx, batch)
+		}
+		for _, id := range l.lastDecided {
+			l.poison[id] = "the database refused it twice: " + err.Error()
+		}
+	}
+}
+
+// oneByOne decides each message, and then one timer, in a turn of its own, so that only the one at fault is
+// parked. Timers that are left are the next turn's work.
+func (l *Loop) oneByOne(ctx context.Context, batch []message.Message) error {
+	for _, m := range batch {
+		if err := l.turnWith(ctx, []message.Message{m}, 0); err != nil {
+			return err
+		}
+	}
+	return l.turnWith(ctx, nil, 1)
+}
+
+// decideBatch asks the store once, then decides every message, then the timers that are due.
+func (l *Loop) decideBatch(ctx context.Context, batch []message.Message, timers int) (w *plant.Work, done []decided, err error) {
+	now := l.clock.Now()
+	var need message.Need
+	for _, m := range batch {
+		automation.Needs(l.state, m, now, &need)
+	}
+	var known message.Known
+	if !need.Empty() {
+		if known, err = l.store.Known(ctx, need); err != nil {
+			return nil, nil, err
+		}
+	}
+	w = l.state.Begin(now, l.mint, l.session, known.Intents)
+	thisTurn := map[term.MessageID]decided{}
+	l.lastDecided = l.lastDecided[:0]
+	var at message.Message
+	defer func() { // a panic in a decider: the message is parked, after the picture was thrown away
+		if p := recover(); p != nil {
+			if at.Payload == nil {
+				panic(p)
+			}
+			l.poison[at.ID] = fmt.Sprint(p)
+			l.log.Error("a decider panicked; the message will be parked", "type", at.Payload.Type(), "messageId", at.ID, "panic", p)
+			w, done, err = nil, nil, errPanicked
+		}
+	}()
+	for _, at = range batch {
+		l.lastDecided = append(l.lastDecided, at.ID)
+		done = append(done, l.decideOne(w, at, known, thisTurn))
+	}
+	for range timers {
+		due, ok := l.dueTimer(now)
+		if !ok {
+			break
+		}
+		at = message.Message{ID: dueMessageID(due), Source: message.FromTimer, Payload: message.Due{Due: due}, CreatedAt: now}
+		l.lastDecided = append(l.lastDecided, at.ID)
+		done = append(done, l.decideOne(w, at, known, thisTurn))
+		if next, ok := l.state.NextDue(); ok && next == due {
+			l.state.Mute(due) // it was parked or moved nothing: it must not come back for ever
+		}
+	}
+	return w, done, nil
+}
+
+var errPanicked = errors.New("a decider panicked")
+
+// dueMessageID is the same for the same timer of the same row version.
+func dueMessageID(d plant.Due) term.MessageID {
+	return term.MessageID(plant.DerivedID(d.At, "due", string(d.Kind), d.Key, fmt.Sprint(d.Version)))
+}
+
+// dueTimer is the next timer that has run out. A timer fires only when nothing received before its due time
+// is undecided: silence is judged last.
+func (l *Loop) dueTimer(now time.Time) (plant.Due, bool) {
+	due, ok := l.state.NextDue()
+	if !ok || due.At.After(now) {
+		return plant.Due{}, false
+	}
+	l.inbox.drain()
+	if oldest, waiting := l.inbox.oldest(); waiting && oldest.Before(due.At) {
+		return plant.Due{}, false
+	}
+	return due, true
+}
+
+// commitAndRelease commits the turn and, only after a known commit and in this order, releases it: answers
+// (the poster acknowledges to broker or client when its answer comes), then the stream, then the actions.
+// A process that dies before the commit has done nothing; one that dies after it has stored everything that
+// the next process needs to know.
+func (l *Loop) commitAndRelease(ctx context.Context, w *plant.Work, done []decided) error {
+	if w.Empty() {
+		l.answer(done)
+		if counts := w.Counts(); len(counts) > 0 {
+			l.feed.Show(plant.Committed{Fence: l.state.Fence(), At: l.clock.Now(), Counts: counts})
+		}
+		return nil
+	}
+	b := w.Batch()
+	if err := l.commit(ctx, b); err != nil {
+		w.Rollback()
+		return err
+	}
+	committed, actions := w.Accept(b)
+	l.answer(done)
+	l.feed.Show(committed)
+	for _, a := range actions {
+		l.hands.Start(a)
+	}
+	if l.check != nil {
+		l.check(ctx, l.state)
+	}
+	return nil
+}
+
+// commit writes one batch and settles a commit in doubt. nil: committed. An error: surely not.
+func (l *Loop) commit(ctx context.Context, b plant.Batch) error {
+	err := l.store.Commit(ctx, b)
+	if err == nil || plant.FaultOf(err) != plant.FaultDoubt {
+		return err
+	}
+	l.log.Warn("a commit is in doubt; nothing is released until it is settled", "turn", b.After.Turn, "error", err)
+	for {
+		settled, err := l.store.Settle(ctx, b)
+		switch {
+		case err == nil && settled == plant.Stands:
+			l.log.Info("the commit in doubt stands", "turn", b.After.Turn)
+			return nil
+		case err == nil && settled == plant.Lost:
+			l.log.Info("the commit in doubt was lost; its messages are decided again", "turn", b.After.Turn)
+			return &plant.Fault{Kind: plant.FaultAgain, Err: errors.New("commit lost")}
+		case err == nil:
+			return errTimeTravel
+		case plant.FaultOf(err) == plant.FaultFenced, plant.FaultOf(err) == plant.FaultBug:
+			return err
+		}
+		if err := l.pause(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+var errTimeTravel = errors.New("the database went back in time")
+
+// recoverTurn brings the picture in order after a turn that was not committed. An error ends the process.
+func (l *Loop) recoverTurn(ctx context.Context, err error) error {
+	if errors.Is(err, errTimeTravel) {
+		return l.travelled(ctx)
+	}
+	if errors.Is(err, errPanicked) {
+		return l.reload(ctx)
+	}
+	switch plant.FaultOf(err) {
+	case plant.FaultAgain:
+		l.log.Warn("the database asks for the same turn again", "error", err)
+		return nil
+	case plant.FaultConflict:
+		l.log.Error("the database refused a turn; the picture is loaded again", "error", err)
+		return l.reload(ctx)
+	case plant.FaultAway, plant.FaultDoubt:
+		l.log.Error("the database is away; nothing is dispatched until it is back", "error", err)
+		return l.reload(ctx)
+	}
+	return err
+}
+
+// reload throws the picture away and loads it again, waiting for the database as long as it takes.
+func (l *Loop) reload(ctx context.Context) error {
+	for {
+		state, err := l.store.Reload(ctx)
+		if err == nil {
+			l.state = state
+			l.backAgain()
+			return nil
+		}
+		if kind := plant.FaultOf(err); kind == plant.FaultFenced || kind == plant.FaultBug {
+			return err
+		}
+		if err := l.pause(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// travelled: a failover or a restore lost commits. A new generation makes every client start over, and every
+// device that may know more than the database is quarantined until an engineer has looked.
+func (l *Loop) travelled(ctx context.Context) error {
+	l.log.Error("the database went back in time: a new generation starts and every device is quarantined")
+	for {
+		state, err := l.store.NewGeneration(ctx)
+		if err == nil {
+			l.state = state
+			l.quarantine = true
+			return nil
+		}
+		if kind := plant.FaultOf(err); kind == plant.FaultFenced || kind == plant.FaultBug {
+			return err
+		}
+		if err := l.pause(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// answer gives each poster the outcome of its message. A poster that left no room has a bug; the loop goes on.
+func (l *Loop) answer(done []decided) {
+	for _, d := range done {
+		delete(l.poison, d.message.ID)
+		if d.message.Reply == nil {
+			continue
+		}
+		select {
+		case d.message.Reply <- message.Answer{MessageID: d.message.ID, Outcome: d.outcome}:
+		default:
+			l.log.Error("an answer found no room with its poster and is lost", "messageId", d.message.ID, "type", d.message.Payload.Type())
+		}
+	}
+}
