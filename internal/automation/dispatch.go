@@ -100,7 +100,7 @@ func send(tx *plant.Tx, i *plant.Intent) (again bool) {
 
 // retry sends the next attempt of the command that holds its endpoint, when it is due and nothing forbids it.
 func retry(tx *plant.Tx, i *plant.Intent) {
-	if _, open := tx.State().OpenAttemptOf(i.ID); open || tx.Now().Before(i.NextAttemptAt) {
+	if _, open := tx.State().OpenAttemptOf(i.ID); open || i.NextAttemptAt.IsZero() || tx.Now().Before(i.NextAttemptAt) {
 		return
 	}
 	if reason := stopAttempts(tx, i); reason != "" {

@@ -25,7 +25,8 @@ func Due(tx *plant.Tx, p message.Due) message.Outcome {
 				tx.WaitForGate(i, i.WaitingFor, time.Time{})
 			}
 		}
-	case i.State == term.Retrying && !sending:
+	case i.State == term.Retrying && !i.NextAttemptAt.IsZero(): // else the window of its last attempt runs
+
 		if i.AttemptCount > 0 && silenceMeansNothing(tx) && stopAttempts(tx, i) != "" {
 			tx.PostponeWindow(i, tx.Now().Add(plant.OutageGrace))
 			break
@@ -82,7 +83,7 @@ func repeatable(tx *plant.Tx, i *plant.Intent) bool {
 	case term.ClassA:
 		return true
 	case term.ClassB:
-		return i.State == term.Dispatched && d.BootID == i.BootID && !i.FencedAt.Before(tx.Session().StartedAt())
+		return i.State == term.Dispatched && d.BootID == i.BootID && i.FencedAt.After(tx.Session().StartedAt())
 	}
 	return false
 }
@@ -133,8 +134,8 @@ func Drained(tx *plant.Tx, p message.SessionDrained) message.Outcome {
 func extendWindows(tx *plant.Tx) {
 	least := tx.Now().Add(plant.OutageGrace)
 	for _, i := range tx.State().Intents() {
-		judged := i.AttemptCount > 0 && live(i.State) && !(i.State == term.Retrying && i.NextAttemptAt.After(tx.Now()))
-		if judged && i.DueAt.Before(least) && i.WaitingFor == term.GateNone {
+		silenceJudged := i.State != term.Retrying || i.NextAttemptAt.IsZero() || i.AttemptCount >= i.MaxAttempts // else its due time stands
+		if i.AttemptCount > 0 && live(i.State) && silenceJudged && i.DueAt.Before(least) && i.WaitingFor == term.GateNone {
 			tx.PostponeWindow(i, least)
 		}
 	}

@@ -98,15 +98,10 @@ const databasePause = 200 * time.Millisecond
 // fenced off. nil: stopped as asked.
 func (l *Loop) Run(ctx context.Context) error {
 	defer l.inbox.closed.Store(true)
-	if err := l.open(ctx); err != nil {
-		return err
+	if err := l.Begin(ctx); err != nil {
+		return l.ended(ctx, err)
 	}
-	next := []message.Message{l.own(message.ProcessStarted{Epoch: l.state.Fence().Epoch})}
 	for {
-		if err := l.turn(ctx, next); err != nil {
-			return l.ended(ctx, err)
-		}
-		l.turned.Store(l.clock.Now().UnixMicro())
 		if l.session.Stopping() && l.mayEnd() {
 			return l.finish(ctx)
 		}
@@ -114,8 +109,43 @@ func (l *Loop) Run(ctx context.Context) error {
 			return l.ended(ctx, err)
 		}
 		l.inbox.drain()
-		next = append(l.followUps(), l.inbox.pick()...)
+		if err := l.Turn(ctx, l.inbox.pick()); err != nil {
+			return l.ended(ctx, err)
+		}
 	}
+}
+
+// Begin opens the store and decides the start of this process life. Run does it by itself; a simulation that
+// drives the loop turn by turn calls it once.
+func (l *Loop) Begin(ctx context.Context) error {
+	if err := l.open(ctx); err != nil {
+		return err
+	}
+	return l.Turn(ctx, []message.Message{l.own(message.ProcessStarted{Epoch: l.state.Fence().Epoch})})
+}
+
+// Turn decides and commits one batch after the loop's own messages and before the timers that are due.
+func (l *Loop) Turn(ctx context.Context, batch []message.Message) error {
+	err := l.turn(ctx, append(l.followUps(), batch...))
+	l.turned.Store(l.clock.Now().UnixMicro())
+	return err
+}
+
+// NextTurn is when there is something to do without a message: now when work was left over, else the next
+// due time; false when nothing waits.
+func (l *Loop) NextTurn() (time.Time, bool) {
+	if l.leftOver() {
+		return l.clock.Now(), true
+	}
+	due, ok := l.state.NextDue()
+	return due.At, ok
+}
+
+// State is the picture, for the goroutine that drives the loop.
+func (l *Loop) State() *plant.State { return l.state }
+
+func (l *Loop) leftOver() bool {
+	return l.graceDue || l.quarantine || automation.More(l.state, l.session)
 }
 
 func (l *Loop) open(ctx context.Context) error {
@@ -139,7 +169,7 @@ func (l *Loop) open(ctx context.Context) error {
 
 // wait sleeps until there is something to decide: a message, a timer, work left over, a stop.
 func (l *Loop) wait(ctx context.Context) error {
-	if l.inbox.waiting() || l.graceDue || l.quarantine || automation.More(l.state, l.session) {
+	if l.inbox.waiting() || l.leftOver() {
 		return ctx.Err()
 	}
 	sleep := idleTick

@@ -34,6 +34,9 @@ func (l *Loop) turnWith(ctx context.Context, batch []message.Message, timers int
 		if err := l.recoverTurn(ctx, err); err != nil {
 			return err
 		}
+		if l.graceDue || l.quarantine { // before any timer that ran out meanwhile
+			batch = append(l.followUps(), batch...)
+		}
 		if tries == 0 || errors.Is(err, errPanicked) || plant.FaultOf(err) != plant.FaultConflict {
 			continue
 		}
@@ -162,6 +165,9 @@ func (l *Loop) commit(ctx context.Context, b plant.Batch) error {
 	l.log.Warn("a commit is in doubt; nothing is released until it is settled", "turn", b.After.Turn, "error", err)
 	for {
 		settled, err := l.store.Settle(ctx, b)
+		if err == nil {
+			l.backAgain()
+		}
 		switch {
 		case err == nil && settled == plant.Stands:
 			l.log.Info("the commit in doubt stands", "turn", b.After.Turn)

@@ -277,7 +277,9 @@ func (s *State) Held(subject string, reason term.HoldReason) (*Hold, bool) {
 func (s *State) Holds() []*Hold { return sortedRows(s.holds) }
 
 // PendingEvents lists up to n events whose rules are not evaluated yet, oldest first.
-func (s *State) PendingEvents(n int) []term.EventID { return s.pending[:min(n, len(s.pending))] }
+func (s *State) PendingEvents(n int) []term.EventID {
+	return slices.Clone(s.pending[:min(n, len(s.pending))])
+}
 
 // WaitingAt lists up to n commands that a waiting gate stops, sorted by id: oldest event first.
 func (s *State) WaitingAt(gate term.Gate, n int) []term.IntentID {
