@@ -192,6 +192,10 @@ func (im *importer) device(d message.ImportDevice) {
 	if row.Class == "" {
 		row.Class = profile.Class
 	}
+	if !slices.Contains(row.Class.Values(), string(row.Class)) {
+		im.fault(d.Line, at+"/class", "class %q is none of A, B, C", row.Class)
+		return
+	}
 	if !slices.Contains(row.Status.Values(), string(row.Status)) {
 		im.fault(d.Line, at+"/status", "status %q is none of active, maintenance, retired", row.Status)
 		return

@@ -406,7 +406,9 @@ func (s *State) remove(r Row) {
 		delete(s.specs, r.ID)
 	case *Device:
 		delete(s.devices, r.ID)
-		delete(s.bySerial, r.Serial)
+		if s.bySerial[r.Serial] == r.ID { // another device may have taken it over in the same turn
+			delete(s.bySerial, r.Serial)
+		}
 	case *Endpoint:
 		delete(s.endpoints, r.ID)
 		dropSorted(s.byDevice, r.DeviceID, r.ID)

@@ -146,3 +146,23 @@ func TestHandsAnswerByScript(t *testing.T) {
 		t.Error("actions or results are handed over twice")
 	}
 }
+
+func TestFeedAndStop(t *testing.T) {
+	f := &looptest.Feed{}
+	f.Show(plant.Committed{At: start})
+	if s := f.Shown(); len(s) != 1 || !s[0].At.Equal(start) {
+		t.Errorf("shown: %+v", s)
+	}
+	db := looptest.NewDatabase()
+	l := newLife(t, db, "a")
+	b, _ := l.batch()
+	if err := l.store.Stop(t.Context(), true); err != nil || !db.Drained() {
+		t.Errorf("stop: %v, drained %t", err, db.Drained())
+	}
+	if err := l.store.Commit(t.Context(), b); plant.FaultOf(err) != plant.FaultFenced {
+		t.Errorf("a stopped process commits: %v", err)
+	}
+	if newLife(t, db, "b"); db.Drained() {
+		t.Error("a running process counts as drained")
+	}
+}

@@ -54,7 +54,7 @@ func roundTrip(t *testing.T, open Opener) {
 		tx.ConfigureProfile(plant.Profile{ID: "bare", Name: "", Class: term.ClassC})
 		tx.ConfigureDevice(plant.Device{ID: "bare-1", FarmID: farm, ProfileID: "bare", Serial: "B", Status: term.DeviceRetired, Class: term.ClassC})
 	})
-	w.commit(func(tx *plant.Tx) { reading(tx, 1, tx.Now().Add(-time.Hour), -0.0, term.DiscardBackfill) })
+	w.commit(func(tx *plant.Tx) { reading(tx, 1, tx.Now().Add(-time.Hour), 0, term.DiscardBackfill) })
 	for n, v := range []term.Value{term.Int(-9007199254740993), term.Float(1e300), term.Float(3), term.Bool(false), term.Text(awkward), term.Text("")} {
 		w.commit(func(tx *plant.Tx) {
 			e := must(tx.State().Endpoint(fanOn(1)))
