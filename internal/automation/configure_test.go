@@ -82,6 +82,8 @@ func TestImportFaults(t *testing.T) {
 		"ack before send":    {func(p *message.ImportDevices) { p.Profiles[0].Timing.AckTimeout = term.Duration(time.Second) }, 4, "at least 2s"},
 		"too many attempts":  {func(p *message.ImportDevices) { p.Profiles[0].Timing.MaxAttempts = 11 }, 4, "1 to 10"},
 		"negative":           {func(p *message.ImportDevices) { p.Profiles[0].Timing.Freshness = -1 }, 4, "not positive"},
+		"class of a device":  {func(p *message.ImportDevices) { p.Devices[0].Class = "x" }, 5, "none of A, B, C"},
+		"status":             {func(p *message.ImportDevices) { p.Devices[0].Status = "x" }, 5, "none of active"},
 		"serial":             {func(p *message.ImportDevices) { p.Devices[0].Serial = "+" }, 5, "no serial number"},
 		"serial taken":       {func(p *message.ImportDevices) { p.Devices[1].Serial = "F1" }, 6, "belongs to fan-1"},
 		"no farm":            {func(p *message.ImportDevices) { p.Devices[0].Farm = "x" }, 5, "no farm"},

@@ -247,18 +247,3 @@ func (l *Loop) travelled(ctx context.Context) error {
 		}
 	}
 }
-
-// answer gives each poster the outcome of its message. A poster that left no room has a bug; the loop goes on.
-func (l *Loop) answer(done []decided) {
-	for _, d := range done {
-		delete(l.poison, d.message.ID)
-		if d.message.Reply == nil {
-			continue
-		}
-		select {
-		case d.message.Reply <- message.Answer{MessageID: d.message.ID, Outcome: d.outcome}:
-		default:
-			l.log.Error("an answer found no room with its poster and is lost", "messageId", d.message.ID, "type", d.message.Payload.Type())
-		}
-	}
-}

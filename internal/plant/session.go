@@ -70,10 +70,10 @@ func (s *Session) StartedAt() time.Time { return s.started }
 // Heard records that a device itself sent something now.
 func (s *Session) Heard(id term.DeviceID, at time.Time) { s.seen[id] = at }
 
-// LastHeard is when the device was last heard in this process life.
 // Gone records that a device is known to be offline (its will).
 func (s *Session) Gone(id term.DeviceID) { delete(s.seen, id) }
 
+// LastHeard is when the device was last heard in this process life.
 func (s *Session) LastHeard(id term.DeviceID) (time.Time, bool) { t, ok := s.seen[id]; return t, ok }
 
 // MayKeepReject tells whether one more rejected input may be kept as a receipt in this minute.
