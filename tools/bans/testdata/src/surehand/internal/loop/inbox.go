@@ -1,0 +1,3 @@
+package loop
+
+func inbox(in chan int) int { return <-in }
