@@ -73,7 +73,7 @@ func (im *importer) count(changed bool) {
 
 func (im *importer) organisation(o message.ImportOrganisation) {
 	if im.named(o.Line, "/organisations/"+string(o.ID)+"/id", string(o.ID)) {
-		im.count(im.tx.ConfigureOrganisation(plant.Organisation{ID: o.ID, Name: o.Name}))
+		im.count(im.tx.ConfigureOrganisation(plant.Organisation{ID: o.ID, Name: plant.Printable(o.Name)}))
 	}
 }
 
@@ -86,7 +86,7 @@ func (im *importer) farm(f message.ImportFarm) {
 		im.fault(f.Line, at+"/organisation", "there is no organisation %q", f.Organisation)
 		return
 	}
-	im.count(im.tx.ConfigureFarm(plant.Farm{ID: f.ID, OrganisationID: f.Organisation, Name: f.Name}))
+	im.count(im.tx.ConfigureFarm(plant.Farm{ID: f.ID, OrganisationID: f.Organisation, Name: plant.Printable(f.Name)}))
 }
 
 func (im *importer) profile(p message.ImportProfile) {
@@ -109,7 +109,7 @@ func (im *importer) profile(p message.ImportProfile) {
 		im.spec(p.Line, here, e)
 	}
 	specs := slices.SortedFunc(slices.Values(p.Endpoints), func(a, b term.EndpointSpec) int { return strings.Compare(a.Key, b.Key) })
-	im.count(im.tx.ConfigureProfile(plant.Profile{ID: p.ID, Name: p.Name, Class: p.Class, Timing: p.Timing, Endpoints: specs}))
+	im.count(im.tx.ConfigureProfile(plant.Profile{ID: p.ID, Name: plant.Printable(p.Name), Class: p.Class, Timing: p.Timing, Endpoints: specs}))
 }
 
 func (im *importer) timing(p message.ImportProfile, at string) {
@@ -185,7 +185,7 @@ func (im *importer) device(d message.ImportDevice) {
 		im.fault(d.Line, at+"/profile", "there is no profile %q", d.Profile)
 		return
 	}
-	row := plant.Device{ID: d.ID, FarmID: d.Farm, ProfileID: d.Profile, Serial: d.Serial, Name: d.Name, Status: d.Status, Class: d.Class}
+	row := plant.Device{ID: d.ID, FarmID: d.Farm, ProfileID: d.Profile, Serial: d.Serial, Name: plant.Printable(d.Name), Status: d.Status, Class: d.Class}
 	if row.Status == "" {
 		row.Status = term.DeviceActive
 	}
@@ -281,7 +281,7 @@ func (im *importer) rule(r message.ImportRule) {
 	if len(im.problems) > before {
 		return
 	}
-	im.count(im.tx.ConfigureRule(plant.Rule{ID: r.ID, FarmID: r.Farm, Name: r.Name, Active: r.Active == nil || *r.Active, Trigger: r.Trigger,
+	im.count(im.tx.ConfigureRule(plant.Rule{ID: r.ID, FarmID: r.Farm, Name: plant.Printable(r.Name), Active: r.Active == nil || *r.Active, Trigger: r.Trigger,
 		Condition: r.Condition, Target: r.Target, TargetValue: r.TargetValue, HoldOff: r.HoldOff}))
 }
 

@@ -177,7 +177,7 @@ func Status(tx *plant.Tx, p message.DeviceStatusReported) message.Outcome {
 	switch {
 	case !p.Online:
 		tx.Session().Gone(d.ID)
-	case !p.Retained: // a retained status may be from any time
+	default: // retained or not: the broker's will takes it back when the device is lost
 		tx.Session().Heard(d.ID, tx.Now())
 	}
 	if p.BootID != "" && p.BootID != d.BootID && p.Online {

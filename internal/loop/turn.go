@@ -15,6 +15,10 @@ import (
 // maxTimersPerTurn bounds the timers that one turn decides; the rest is the next turn's work.
 const maxTimersPerTurn = 256
 
+// maxTries of one turn, waiting for an absent database not counted: reload, decide again, one by one, park.
+// More means that parking does not help either.
+const maxTries = 20
+
 // turn decides a batch and commits it. Whatever happens to the database meanwhile, when it returns nil every
 // message of the batch has been decided, committed, answered and released exactly once.
 func (l *Loop) turn(ctx context.Context, batch []message.Message) error {
@@ -22,7 +26,7 @@ func (l *Loop) turn(ctx context.Context, batch []message.Message) error {
 }
 
 func (l *Loop) turnWith(ctx context.Context, batch []message.Message, timers int) error {
-	for tries := 0; ; tries++ {
+	for tries := 0; ; {
 		w, done, err := l.decideBatch(ctx, batch, timers)
 		if err == nil {
 			err = l.commitAndRelease(ctx, w, done)
@@ -31,13 +35,19 @@ func (l *Loop) turnWith(ctx context.Context, batch []message.Message, timers int
 			return nil
 		}
 		// Nothing of this turn is committed, and nothing of it was visible: decide the batch again.
+		if tries == maxTries {
+			return fmt.Errorf("a turn could not be committed in %d tries: %w", tries, err)
+		}
 		if err := l.recoverTurn(ctx, err); err != nil {
 			return err
+		}
+		if kind := plant.FaultOf(err); errors.Is(err, errPanicked) || kind == plant.FaultConflict || kind == plant.FaultAgain {
+			tries++
 		}
 		if l.graceDue || l.quarantine { // before any timer that ran out meanwhile
 			batch = append(l.followUps(), batch...)
 		}
-		if tries == 0 || errors.Is(err, errPanicked) || plant.FaultOf(err) != plant.FaultConflict {
+		if tries < 2 || errors.Is(err, errPanicked) || plant.FaultOf(err) != plant.FaultConflict {
 			continue
 		}
 		if len(batch)+timers > 1 {
@@ -65,7 +75,9 @@ func (l *Loop) decideBatch(ctx context.Context, batch []message.Message, timers 
 	now := l.clock.Now()
 	var need message.Need
 	for _, m := range batch {
-		automation.Needs(l.state, m, now, &need)
+		if _, poisoned := l.poison[m.ID]; !poisoned { // what it asks may be what the database refuses
+			automation.Needs(l.state, m, now, &need)
+		}
 	}
 	var known message.Known
 	if !need.Empty() {

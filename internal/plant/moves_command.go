@@ -57,6 +57,7 @@ func (tx *Tx) CreateIntent(i Intent) *Intent {
 	i.Version = 1
 	i.State = term.PendingDispatch
 	i.CreatedAt, i.UpdatedAt = tx.Now(), tx.Now()
+	i.Actor = Printable(i.Actor)
 	i.DueAt = i.DeadlineAt
 	if old, ok := tx.FindIntent(i.ID); ok {
 		broken(1, "intent %s exists already (%s); D-9 allows it once", i.ID, old.State)
@@ -144,7 +145,7 @@ func (tx *Tx) MarkNotSent(i *Intent, next time.Time, why string) *Intent {
 		if n.AttemptCount == 0 {
 			n.LapseAt = time.Time{}
 		}
-		n.LastError = why
+		n.LastError = Printable(why)
 		n.NextAttemptAt = Micros(next)
 		n.DueAt = earlier(n.NextAttemptAt, n.DeadlineAt)
 	})
@@ -153,7 +154,7 @@ func (tx *Tx) MarkNotSent(i *Intent, next time.Time, why string) *Intent {
 // MarkSendUnknown: it may have left. The state stays; the attempt's deadline decides.
 func (tx *Tx) MarkSendUnknown(i *Intent, due time.Time, why string) *Intent {
 	tx.endAttempt(i, term.AttemptUnknown, why)
-	return tx.moveIntent(moveSendUnknown, i, func(n *Intent) { n.LastError, n.DueAt = why, Micros(due) })
+	return tx.moveIntent(moveSendUnknown, i, func(n *Intent) { n.LastError, n.DueAt = Printable(why), Micros(due) })
 }
 
 // MarkAcknowledged: the device itself accepted this command id. mark is the endpoint's mark now: what is
@@ -174,7 +175,7 @@ func (tx *Tx) MarkAcknowledged(i *Intent, mark term.Mark, window time.Duration) 
 func (tx *Tx) MarkRetrying(i *Intent, next time.Time, why string) *Intent {
 	tx.answered(i)
 	return tx.moveIntent(moveRetrying, i, func(n *Intent) {
-		n.LastError = why
+		n.LastError = Printable(why)
 		n.NextAttemptAt = Micros(next)
 		n.DueAt = earlier(n.NextAttemptAt, n.DeadlineAt)
 	})
@@ -194,7 +195,7 @@ func (tx *Tx) MarkApplied(i *Intent, evidence term.ReceiptID) *Intent {
 func (tx *Tx) MarkFailed(i *Intent, why string) *Intent {
 	tx.answered(i)
 	return tx.moveIntent(moveFailed, i, func(n *Intent) {
-		n.LastError = why
+		n.LastError = Printable(why)
 		n.HoldsEndpoint = false
 	})
 }
@@ -206,7 +207,7 @@ func (tx *Tx) MarkExpired(i *Intent, why string) *Intent {
 		broken(4, "%s would expire while attempt %s is being sent", i.ID, a.ID)
 	}
 	return tx.moveIntent(moveExpired, i, func(n *Intent) {
-		n.LastError = why
+		n.LastError = Printable(why)
 		n.PossiblyExecuted = n.AttemptCount > 0
 		n.HoldsEndpoint = n.PossiblyExecuted
 	})
@@ -215,7 +216,7 @@ func (tx *Tx) MarkExpired(i *Intent, why string) *Intent {
 // MarkUncertain: a signal came, or it may have run, and proof is missing.
 func (tx *Tx) MarkUncertain(i *Intent, why string) *Intent {
 	tx.answered(i)
-	return tx.moveIntent(moveUncertain, i, func(n *Intent) { n.LastError = why })
+	return tx.moveIntent(moveUncertain, i, func(n *Intent) { n.LastError = Printable(why) })
 }
 
 // ReleaseEndpointIfEnded lets go of the endpoint of a command that ended unproven, once its last copy has
@@ -286,7 +287,7 @@ func (tx *Tx) endAttempt(i *Intent, outcome term.AttemptOutcome, why string) *At
 	}
 	n := *a
 	n.Version++
-	n.Outcome, n.Error, n.EndedAt = outcome, why, tx.Now()
+	n.Outcome, n.Error, n.EndedAt = outcome, Printable(why), tx.Now()
 	tx.put("EndAttempt", a, &n)
 	return &n
 }

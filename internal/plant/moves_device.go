@@ -57,6 +57,7 @@ func (tx *Tx) RecordExecution(e Execution, holdUntil time.Time) *Execution {
 	e.Version = 1
 	e.Count = 1
 	e.FirstAt, e.LastAt = tx.Now(), tx.Now()
+	e.Reason = Printable(e.Reason)
 	if len(e.Leaves) == 0 {
 		e.Leaves = nil
 	}
@@ -100,6 +101,7 @@ func (tx *Tx) RepeatExecution(e *Execution, event term.EventID) {
 func (tx *Tx) RecordReceipt(r Receipt) term.ReceiptID {
 	r.ID = term.ReceiptID(tx.NewID())
 	r.ReceivedAt = tx.Now()
+	r.Reason, r.CorrelationKey, r.Serial = Printable(r.Reason), Printable(r.CorrelationKey), Printable(r.Serial)
 	r.Payload = r.Payload[:min(len(r.Payload), MaxReceiptBytes)]
 	tx.receipts = append(tx.receipts, &r)
 	tx.put("RecordReceipt", nil, &r)
@@ -115,6 +117,7 @@ func (tx *Tx) RememberKey(k MessageKey) {
 // ParkMessage stores a message that could not be decided.
 func (tx *Tx) ParkMessage(p Parked) {
 	p.At = tx.Now()
+	p.Reason = Printable(p.Reason)
 	p.Raw = p.Raw[:min(len(p.Raw), MaxReceiptBytes)]
 	tx.put("ParkMessage", nil, &p)
 }
@@ -124,7 +127,7 @@ func (tx *Tx) PlaceHold(subject string, reason term.HoldReason, by, why string) 
 	if _, held := tx.w.state.Held(subject, reason); held {
 		return
 	}
-	tx.put("PlaceHold", nil, &Hold{ID: term.HoldID(tx.NewID()), Version: 1, Subject: subject, Reason: reason, By: by, Why: why, At: tx.Now()})
+	tx.put("PlaceHold", nil, &Hold{ID: term.HoldID(tx.NewID()), Version: 1, Subject: subject, Reason: reason, By: Printable(by), Why: Printable(why), At: tx.Now()})
 }
 
 // LiftHoldIfHeld ends a hold and tells whether there was one.
@@ -135,7 +138,7 @@ func (tx *Tx) LiftHoldIfHeld(subject string, reason term.HoldReason, by, why str
 	}
 	n := *h
 	n.Version++
-	n.EndedAt, n.EndedBy, n.EndWhy = tx.Now(), by, why
+	n.EndedAt, n.EndedBy, n.EndWhy = tx.Now(), Printable(by), Printable(why)
 	tx.put("LiftHoldIfHeld", h, &n)
 	return true
 }

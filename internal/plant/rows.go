@@ -1,6 +1,7 @@
 package plant
 
 import (
+	"strings"
 	"time"
 
 	"surehand/internal/term"
@@ -355,6 +356,19 @@ const DevicesSubject = "devices"
 
 // DeviceSubject names a device in a Hold.
 func DeviceSubject(id term.DeviceID) string { return "device:" + string(id) }
+
+// MaxTextBytes bounds the free text of a row.
+const MaxTextBytes = 1024
+
+// Printable is the only form in which text from outside enters a row: valid UTF-8 without NUL, bounded, so
+// that no input can make the database refuse a row.
+func Printable(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	if len(s) > MaxTextBytes {
+		s = strings.ToValidUTF8(s[:MaxTextBytes], "")
+	}
+	return s
+}
 
 // Micros is the only form in which times enter a row: UTC, whole microseconds, no monotonic part, so that
 // a row read back equals the row written.

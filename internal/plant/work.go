@@ -60,7 +60,7 @@ type Publish struct {
 	DeviceID    term.DeviceID
 	Serial      string
 	Number      int
-	Topic       string
+	Topic       string // below the prefix that the worker has been given
 	Payload     []byte
 	QoS         int
 	Correlation string    // MQTT 5 correlation data
@@ -150,6 +150,8 @@ func (w *Work) Keep(tx *Tx, e Entry) Entry {
 	w.seq++
 	e.Seq = w.seq
 	e.At = w.now
+	e.Actor, e.Reason, e.Subject = Printable(e.Actor), Printable(e.Reason), Printable(e.Subject)
+	e.CorrelationID, e.CausationID = Printable(e.CorrelationID), Printable(e.CausationID)
 	for _, c := range w.journal[tx.mark:] {
 		n, worth := noteOf(c)
 		if !worth {

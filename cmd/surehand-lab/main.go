@@ -1,0 +1,26 @@
+// Command surehand-lab is everything that a developer and a curious person need and a production site must
+// not have: the demo with its private database, embedded broker and simulated devices. It is never part of
+// the product.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+type commands struct {
+	Demo demoCommand `cmd:"" help:"Run a small greenhouse: database, broker, ten simulated devices, and Surehand driving them."`
+}
+
+func main() {
+	var c commands
+	parser := kong.Must(&c, kong.Name("surehand-lab"), kong.Description("Demo and simulators of Surehand."), kong.UsageOnError())
+	k, err := parser.Parse(os.Args[1:])
+	parser.FatalIfErrorf(err)
+	if err := k.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "surehand-lab:", err)
+		os.Exit(1)
+	}
+}
