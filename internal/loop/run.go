@@ -46,12 +46,11 @@ type Loop struct {
 	awaySince   time.Time // zero while the database answers
 	graceDue    bool      // an outage ended; windows get their grace in the next turn
 
-	stop    chan bool // true: drain
-	opened  chan struct{}
-	turned  atomic.Int64 // unix microseconds of the last turn, waiting for the database included
-	away    atomic.Bool
-	epoch   atomic.Int64
-	dropped atomic.Int64
+	stop   chan bool // true: drain
+	opened chan struct{}
+	turned atomic.Int64 // unix microseconds of the last turn, waiting for the database included
+	away   atomic.Bool
+	epoch  atomic.Int64
 }
 
 // New makes a loop; Run starts it.

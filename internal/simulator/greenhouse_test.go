@@ -52,7 +52,8 @@ func TestGreenhouseIsSeeded(t *testing.T) {
 		}
 		return fmt.Sprintf("%v %v %v", c.temperature, c.moisture, c.illuminance)
 	}
-	if run(1) != run(1) || run(1) == run(2) {
+	first, again := run(1), run(1)
+	if first != again || first == run(2) {
 		t.Fatal("same seed, same day; another seed, another day")
 	}
 }

@@ -30,13 +30,13 @@ func TestTruthLogIsTheTruth(t *testing.T) {
 		}
 	}
 	p.raw([]byte("{"), 1, false, nil)
-	truth := awaitTruth(t, d, func(x Truth) bool { return x.Ignored["malformed request"] == 1 })
+	awaitTruth(t, d, func(x Truth) bool { return x.Ignored["malformed request"] == 1 })
 	d.Kill()
 	read, err := ReadTruthLog(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	truth = d.Truth()
+	truth := d.Truth()
 	equal(t, "log", read["v-1"], truth)
 	if len(truth.Faults) < 4 || len(truth.Commands) == 0 || truth.Boots != 2 {
 		t.Fatalf("too little happened: %s", encode(truth))
