@@ -100,8 +100,8 @@ func send(tx *plant.Tx, i *plant.Intent) (again bool) {
 
 // retry sends the next attempt of the command that holds its endpoint, when it is due and nothing forbids it.
 func retry(tx *plant.Tx, i *plant.Intent) {
-	if _, open := tx.State().OpenAttemptOf(i.ID); open || i.NextAttemptAt.IsZero() || tx.Now().Before(i.NextAttemptAt) {
-		return
+	if _, open := tx.State().OpenAttemptOf(i.ID); open || i.NextAttemptAt.IsZero() || tx.Now().Before(earlier(i.NextAttemptAt, i.DeadlineAt)) {
+		return // being sent, or its window runs, or it is not due
 	}
 	if reason := stopAttempts(tx, i); reason != "" {
 		if i.AttemptCount > 0 && silenceMeansNothing(tx) {
@@ -116,6 +116,13 @@ func retry(tx *plant.Tx, i *plant.Intent) {
 		return
 	}
 	fence(tx, i)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // stopAttempts says why no further attempt of a command may be made; empty: one may.

@@ -90,11 +90,20 @@ func (o order) newer(m term.Mark, r message.Reading) bool {
 
 func (o order) hash() string { return plant.Hash(o.fingerprint)[:16] }
 
-// mark is the endpoint's mark after this reading.
+// mark is the endpoint's mark after this reading. It never goes back: a reading without a seq keeps the seq
+// that is known of its boot, and one that is newer by its seq keeps a later time.
 func (o order) mark(m term.Mark, r message.Reading) term.Mark {
 	n := term.Mark{BootID: r.BootID, Seq: r.Seq, At: o.at.UnixMicro(), Hashes: []string{o.hash()}}
-	if n.At == m.At {
+	if n.Seq < 0 && (n.BootID == "" || n.BootID == m.BootID) {
+		n.BootID, n.Seq = m.BootID, m.Seq
+	}
+	switch {
+	case n.At < m.At:
+		n.At, n.Hashes = m.At, m.Hashes
+	case n.At == m.At && len(m.Hashes) < plant.MaxMarkHashes:
 		n.Hashes = append(slices.Clone(m.Hashes), o.hash())
+	case n.At == m.At:
+		n.Hashes = m.Hashes
 	}
 	return n
 }

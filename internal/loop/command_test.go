@@ -93,6 +93,21 @@ func TestSilenceBringsThreeAttemptsThenExpired(t *testing.T) {
 	require.Empty(t, r.published())
 }
 
+// proves D-11, quality 7: a command whose next attempt would come after its deadline ends at the deadline.
+func TestDeadlineBeforeTheNextAttempt(t *testing.T) {
+	r := newRig(t)
+	h := house(exact())
+	h.Profiles[1].Timing.CommandDeadline = term.Duration(8 * time.Second)
+	require.Equal(t, message.Accepted, r.person(h).Code)
+	r.command("fan-a/on", term.Bool(true))
+	p := r.publish()
+	r.ended(p, term.AttemptSent)
+	r.wait(8*time.Second - time.Millisecond)
+	r.is(p, term.Retrying)
+	r.wait(time.Millisecond)
+	require.True(t, r.is(p, term.Expired).PossiblyExecuted)
+}
+
 // proves D-11, X-4
 func TestClassDecidesWhatSilenceMeans(t *testing.T) {
 	for _, c := range []struct {

@@ -150,6 +150,21 @@ func TestReadingWithoutTimeBeforeTheBacklogHasCome(t *testing.T) {
 	require.Len(t, r.db.Intents(), 1)
 }
 
+// proves D-3: a reading without a seq in between does not make a repeated seq new.
+func TestMarkNeverGoesBack(t *testing.T) {
+	r := newRig(t)
+	first := r.reading("CLIMATE", temperature(30))
+	r.post(first)
+	r.settleCommand(r.publish())
+	r.clock.Advance(time.Second)
+	r.post(r.sampled("CLIMATE", r.clock.Now(), -1, temperature(20)))
+	r.clock.Advance(time.Second)
+	first.Readings[0].At = r.clock.Now() // the same seq with another time
+	r.post(first)
+	require.Equal(t, term.Float(20), mustEndpoint(r, "climate/temperature").Value)
+	require.Len(t, r.db.Intents(), 1)
+}
+
 // proves D-3: order by boot id and seq.
 func TestReboots(t *testing.T) {
 	r := newRig(t)

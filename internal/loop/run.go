@@ -168,6 +168,11 @@ func (l *Loop) open(ctx context.Context) error {
 
 // wait sleeps until there is something to decide: a message, a timer, work left over, a stop.
 func (l *Loop) wait(ctx context.Context) error {
+	select {
+	case drain := <-l.stop: // also when the inbox is never empty
+		l.askStop(drain)
+	default:
+	}
 	if l.inbox.waiting() || l.leftOver() {
 		return ctx.Err()
 	}
@@ -182,12 +187,17 @@ func (l *Loop) wait(ctx context.Context) error {
 		l.inbox.accept(m)
 	case <-timer:
 	case drain := <-l.stop:
-		l.inbox.accept(l.own(message.StopRequested{Drain: drain}))
-		l.inbox.queued[rankWorker].Add(1)
+		l.askStop(drain)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	return nil
+}
+
+// askStop queues the word to stop as a message of the loop's own.
+func (l *Loop) askStop(drain bool) {
+	l.inbox.queued[rankWorker].Add(1)
+	l.inbox.accept(l.own(message.StopRequested{Drain: drain}))
 }
 
 // followUps are the loop's messages to itself.
@@ -250,9 +260,11 @@ func (l *Loop) Stop(drain bool) {
 	}
 }
 
-// mayEnd: nothing queued, and when draining nothing under way.
+// mayEnd: every person and worker has been answered, and when draining nothing is under way. What devices say
+// in the meantime stays unacknowledged at the broker and comes again.
 func (l *Loop) mayEnd() bool {
-	if l.inbox.waiting() {
+	l.inbox.drain()
+	if len(l.inbox.rings[rankPerson])+len(l.inbox.rings[rankWorker]) > 0 {
 		return false
 	}
 	return !l.session.Draining() || automation.UnderWay(l.state) == 0

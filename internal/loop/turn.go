@@ -112,7 +112,9 @@ func (l *Loop) decideBatch(ctx context.Context, batch []message.Message, timers 
 		l.lastDecided = append(l.lastDecided, at.ID)
 		done = append(done, l.decideOne(w, at, known, thisTurn))
 		if next, ok := l.state.NextDue(); ok && next == due {
-			l.state.Mute(due) // it was parked or moved nothing: it must not come back for ever
+			// It was parked, or a decider has a bug: it must not come back for ever.
+			l.log.Error("a timer moved nothing and is muted until its row changes", "kind", due.Kind, "key", due.Key)
+			l.state.Mute(due)
 		}
 	}
 	return w, done, nil

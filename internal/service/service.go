@@ -54,6 +54,9 @@ type Service struct {
 	mint    *system.Mint
 
 	listener net.Listener
+	hurry    chan struct{} // closed when an end without drain was asked for
+	hurried  sync.Once
+	over     atomic.Bool // the loop has ended: it takes nothing any more
 	ended    chan struct{}
 	err      error
 }
@@ -68,7 +71,7 @@ func Start(ctx context.Context, o Options) (*Service, error) {
 	if err := migrate.Check(ctx, url); err != nil {
 		return nil, err
 	}
-	s := &Service{options: o, log: o.Log, mint: &system.Mint{}, ended: make(chan struct{})}
+	s := &Service{options: o, log: o.Log, mint: &system.Mint{}, hurry: make(chan struct{}), ended: make(chan struct{})}
 	var err error
 	if s.reader, err = read.Open(ctx, url); err != nil {
 		return nil, err
@@ -102,7 +105,8 @@ func (s *Service) join() {
 // poster and publisher break the circle between loop, crew and driver.
 type poster struct{ s *Service }
 
-func (p poster) Post(m message.Message) bool { return p.s.loop.Post(m) }
+// Post drops what comes after the loop has ended: its poster gets no answer, so the broker keeps it.
+func (p poster) Post(m message.Message) bool { return p.s.loop.Post(m) || p.s.over.Load() }
 
 type publisher struct{ s *Service }
 
@@ -117,8 +121,32 @@ func (p publisher) Publish(ctx context.Context, o workers.Order) workers.Result 
 // Address is where the API listens.
 func (s *Service) Address() string { return s.listener.Addr().String() }
 
-// Stop asks for the end; with drain, what is under way is waited for.
-func (s *Service) Stop(drain bool) { s.loop.Stop(drain) }
+// Stop asks for the end. With drain, what is under way is waited for, as long as it takes. Without, a loop that
+// does not come to its end by itself, as when the database does not answer, is cut off after a while: what it
+// was deciding was not committed, or is found committed by the next process.
+func (s *Service) Stop(drain bool) {
+	s.loop.Stop(drain)
+	if !drain {
+		s.hurried.Do(func() { close(s.hurry) })
+	}
+}
+
+// cutOff ends the loop when it has not ended within the budget of a stop without drain.
+func (s *Service) cutOff(ctx context.Context, cancel func()) {
+	select {
+	case <-s.hurry:
+	case <-ctx.Done():
+		return
+	}
+	late, stop := s.clock.After(stopBudget)
+	defer stop()
+	select {
+	case <-late:
+		s.log.Warn("did not end in time and is cut off", "part", "loop")
+		cancel()
+	case <-ctx.Done():
+	}
+}
 
 // Wait returns when the service has ended: nil when it was asked to.
 func (s *Service) Wait() error { <-s.ended; return s.err }
@@ -138,7 +166,12 @@ func (s *Service) run(ctx context.Context) {
 	feeds.Go(func() { s.hub.Run(serving) })
 	feeds.Go(func() { s.logs.Run(serving) })
 	go func() { apiDone <- api.Serve(serving, s.listener, s.handler(), s.hub, s.log) }()
-	go func() { loopDone <- s.loop.Run(ctx) }()
+	go func() {
+		err := s.loop.Run(ctx)
+		s.over.Store(true)
+		loopDone <- err
+	}()
+	go s.cutOff(ctx, cancel)
 	s.log.Info("surehand listens", "address", "http://"+s.Address(), "version", s.options.Version)
 
 	driverDone := make(chan error, 1)
@@ -191,7 +224,7 @@ func (s *Service) drive(ctx context.Context) error {
 	c := s.options.Config
 	driver, err := mqttrpc.New(mqttrpc.Options{
 		URL: c.MQTT.URL, Username: c.MQTT.Username, Password: c.MQTT.Password.Reveal(), Prefix: c.MQTT.Prefix,
-		Installation: fence.Installation, Poster: s.loop, Clock: s.clock, NewID: s.mint.ID, SessionExpiry: c.SessionExpiry,
+		Installation: fence.Installation, Poster: poster{s}, Clock: s.clock, NewID: s.mint.ID, SessionExpiry: c.SessionExpiry,
 		Confirm: func(ctx context.Context) error { return s.confirm(ctx, fence) }, Count: s.metrics.Count, Log: s.log,
 	})
 	if err != nil {

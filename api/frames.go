@@ -1,0 +1,213 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"surehand/internal/plant"
+	"surehand/internal/term"
+)
+
+// position is a place in the event log: the id of an event of the stream. Seq counts on over generations; a new
+// generation says that rows of the old one were lost, so an old position means nothing any more.
+type position struct {
+	generation string
+	seq        int64
+}
+
+func (p position) String() string { return p.generation + ":" + strconv.FormatInt(p.seq, 10) }
+
+func parsePosition(s string) (position, bool) {
+	generation, text, ok := strings.Cut(s, ":")
+	seq, err := strconv.ParseInt(text, 10, 64)
+	if !ok || generation == "" || err != nil || seq < 0 || text != strconv.FormatInt(seq, 10) {
+		return position{}, false
+	}
+	return position{generation, seq}, true
+}
+
+// frame is one event of the stream. Without a position it has no id and leaves the client's position alone.
+type frame struct {
+	name string
+	at   position
+	data []byte // JSON on one line, never empty
+}
+
+func (f frame) id() string {
+	if f.at.generation == "" {
+		return ""
+	}
+	return f.at.String()
+}
+
+// bytes is the frame on the wire.
+func (f frame) bytes() []byte {
+	id := ""
+	if f.at.generation != "" {
+		id = "id: " + f.at.String() + "\n"
+	}
+	return fmt.Appendf(nil, "%sevent: %s\ndata: %s\n\n", id, f.name, f.data)
+}
+
+func jsonFrame(name string, v any) frame {
+	data, err := json.Marshal(v)
+	if err != nil { // our own plain types always marshal
+		panic(fmt.Sprintf("event %s does not marshal: %v", name, err))
+	}
+	return frame{name: name, data: data}
+}
+
+// entryFrame is a row of the event log. All rows have the same event name, so that a client which does not
+// know a type of message still gets every row.
+func entryFrame(generation string, e *plant.Entry) frame {
+	f := jsonFrame("log", entryJSON(e))
+	f.at = position{generation, e.Seq}
+	return f
+}
+
+type (
+	snapshotEvent struct {
+		Generation   string            `json:"generation"`
+		Seq          int64             `json:"seq"`
+		Epoch        int64             `json:"epoch"`
+		Links        map[string]string `json:"links"`
+		OpenCommands []Command         `json:"openCommands"`
+		// Truncated: there are more open commands than these; GET /commands has them all.
+		Truncated bool `json:"truncated,omitempty"`
+	}
+	resumedEvent struct {
+		Generation string            `json:"generation"`
+		Seq        int64             `json:"seq"` // of the newest row when it resumed
+		Epoch      int64             `json:"epoch"`
+		Links      map[string]string `json:"links"`
+	}
+	resetEvent struct {
+		Reason     string `json:"reason"` // generation, ahead, malformed, too_far, trimmed
+		Generation string `json:"generation"`
+		Seq        int64  `json:"seq"`
+	}
+	resyncEvent struct {
+		Reason string `json:"reason"`
+	}
+	heartbeatEvent struct {
+		Generation string    `json:"generation"`
+		Seq        int64     `json:"seq"`
+		At         time.Time `json:"at"`
+	}
+	linksEvent struct {
+		Links map[string]string `json:"links"`
+	}
+	valuesEvent struct {
+		Values []EndpointValue `json:"values"`
+	}
+)
+
+// topics are what a client wants to see, as a set.
+type topics uint8
+
+const (
+	topicCommands topics = 1 << iota
+	topicDevices
+	topicExecutions
+	topicLinks
+	topicConfiguration
+	topicLog  // every row, whatever it is about
+	allTopics = topicLog<<1 - 1
+)
+
+var topicNames = map[string]topics{"commands": topicCommands, "devices": topicDevices, "executions": topicExecutions,
+	"links": topicLinks, "configuration": topicConfiguration, "log": topicLog}
+
+// parseTopics reads a comma-separated list; empty: all.
+func parseTopics(text string) (topics, error) {
+	if text == "" {
+		return allTopics, nil
+	}
+	var t topics
+	for name := range strings.SplitSeq(text, ",") {
+		topic, ok := topicNames[name]
+		if !ok {
+			return 0, invalid("?topics", "%q is none of commands, devices, executions, links, configuration, log", name)
+		}
+		t |= topic
+	}
+	return t, nil
+}
+
+// topicsOf is what a row is about: by its message, and by what it changed. A refused message changed nothing
+// and is found by its type.
+func topicsOf(e *plant.Entry) topics {
+	t := topicLog
+	switch e.Type {
+	case "SendCommand", "CancelCommand", "JudgeCommand", "AttemptEnded", "DeviceResponded", "StateReported":
+		t |= topicCommands
+	case "ReleaseHold", "DeviceStatusReported", "TelemetryReceived", "InputRejected":
+		t |= topicDevices
+	case "LinkChanged", "SessionDrained", "OutageEnded", "ProcessStarted", "DatabaseTravelled", "StopRequested":
+		t |= topicLinks
+	case "ImportDevices":
+		t |= topicConfiguration
+	}
+	for _, n := range e.Notes {
+		switch n.Kind {
+		case plant.KindIntent, plant.KindAttempt, plant.KindReceipt:
+			t |= topicCommands
+		case plant.KindDevice, plant.KindEvent, plant.KindHold:
+			t |= topicDevices
+		case plant.KindExecution:
+			t |= topicExecutions
+		case plant.KindOrganisation, plant.KindFarm, plant.KindProfile, plant.KindRule:
+			t |= topicConfiguration
+		}
+	}
+	if e.NotesLeftOut > 0 { // what is not named may be about anything
+		t = allTopics
+	}
+	return t
+}
+
+// maxValues of one event; what is left goes with the next.
+const maxValues = 1000
+
+// conflated keeps the last value of each endpoint, oldest change first, so that none starves.
+type conflated struct {
+	order  []term.EndpointID
+	values map[term.EndpointID]EndpointValue
+}
+
+func (c *conflated) put(e *plant.Endpoint) {
+	if c.values == nil {
+		c.values = map[term.EndpointID]EndpointValue{}
+	}
+	if _, waiting := c.values[e.ID]; !waiting {
+		c.order = append(c.order, e.ID)
+	}
+	c.values[e.ID] = valueJSON(e)
+}
+
+func (c *conflated) take(n int) []EndpointValue {
+	n = min(n, len(c.order))
+	taken := make([]EndpointValue, 0, n)
+	for _, id := range c.order[:n] {
+		taken = append(taken, c.values[id])
+		delete(c.values, id)
+	}
+	c.order = append([]term.EndpointID(nil), c.order[n:]...)
+	return taken
+}
+
+// linkOf reads the loop's count of a link change, such as "answers up".
+func linkOf(c plant.Count) (link plant.Link, up, ok bool) {
+	name, word, cut := strings.Cut(c.Label, " ")
+	if c.Name != "link" || !cut || word != "up" && word != "down" {
+		return "", false, false
+	}
+	switch link = plant.Link(name); link {
+	case plant.LinkTelemetry, plant.LinkAnswers, plant.LinkCommands:
+		return link, word == "up", true
+	}
+	return "", false, false
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"surehand/internal/term"
+)
+
+const (
+	defaultLimit = 100
+	maxLimit     = 500
+)
+
+// query reads the parameters of a list and keeps the first fault. A parameter that the route does not know, or
+// a word that its vocabulary does not have, is a fault: a misspelt filter must not look like an empty list.
+type query struct {
+	r     *http.Request
+	fault error
+}
+
+func queryOf(r *http.Request, known ...string) *query {
+	return &query{r: r, fault: queryOnly(r, known...)}
+}
+
+func queryOnly(r *http.Request, known ...string) error {
+	for name, values := range r.URL.Query() {
+		if !slices.Contains(known, name) {
+			return invalid("?"+name, "there is no such parameter; known are: %s", strings.Join(known, ", "))
+		}
+		if len(values) > 1 {
+			return invalid("?"+name, "give it once")
+		}
+		if strings.ContainsRune(values[0], 0) || !utf8.ValidString(values[0]) {
+			return invalid("?"+name, "this is no text")
+		}
+	}
+	return nil
+}
+
+func (q *query) text(name string) string { return q.r.URL.Query().Get(name) }
+
+func (q *query) bad(name, format string, args ...any) {
+	if q.fault == nil {
+		q.fault = invalid("?"+name, format, args...)
+	}
+}
+
+func (q *query) limit() int {
+	text := q.text("limit")
+	if text == "" {
+		return defaultLimit
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxLimit {
+		q.bad("limit", "a whole number from 1 to %d", maxLimit)
+	}
+	return n
+}
+
+func (q *query) flag(name string) bool {
+	switch q.text(name) {
+	case "", "false":
+		return false
+	case "true":
+		return true
+	}
+	q.bad(name, "true or false")
+	return false
+}
+
+func (q *query) time(name string) time.Time {
+	text := q.text(name)
+	if text == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		q.bad(name, "a time as in RFC 3339, such as 2026-01-31T08:00:00Z")
+	}
+	return t.UTC()
+}
+
+// word reads a parameter with a closed vocabulary.
+func word[W interface {
+	~string
+	Values() []string
+}](q *query, name string) W {
+	w := W(q.text(name))
+	if w != "" && !slices.Contains(w.Values(), string(w)) {
+		q.bad(name, "none of: %s", strings.Join(w.Values(), ", "))
+	}
+	return w
+}
+
+// states reads a comma-separated list of command states.
+func (q *query) states() []term.CommandState {
+	text := q.text("state")
+	if text == "" {
+		return nil
+	}
+	var states []term.CommandState
+	for s := range strings.SplitSeq(text, ",") {
+		if !slices.Contains(term.CommandStates(), term.CommandState(s)) {
+			q.bad("state", "%q is none of: %s", s, strings.Join(term.CommandState("").Values(), ", "))
+		}
+		states = append(states, term.CommandState(s))
+	}
+	return states
+}

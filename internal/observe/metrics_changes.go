@@ -1,0 +1,144 @@
+package observe
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"surehand/internal/plant"
+	"surehand/internal/term"
+)
+
+// change counts what one changed row stands for. A row that was changed twice in a turn comes once, before and
+// after the turn; receipts are never changed, so what must not be missed is counted by them.
+func (m *Metrics) change(c plant.Change) {
+	switch r := c.After.(type) {
+	case *plant.Telemetry:
+		m.readings.Inc()
+	case *plant.Event:
+		if c.Before == nil {
+			m.events.Inc()
+		}
+		if r.Status != term.EventPending {
+			m.finished.WithLabelValues(string(r.Status)).Inc()
+		}
+	case *plant.Execution:
+		m.execution(c, r)
+	case *plant.Intent:
+		m.intent(c, r)
+		m.open.put(r)
+	case *plant.Attempt:
+		if c.Before == nil && r.Number > 1 {
+			m.retries.Inc()
+		}
+		if r.Outcome != term.AttemptOpen {
+			m.dispatch.WithLabelValues(string(r.Outcome)).Inc()
+		}
+	case *plant.Receipt:
+		m.receipts.WithLabelValues(string(r.Type)).Inc()
+		switch r.Type {
+		case term.ReceiptTimeout:
+			m.timeouts.Inc()
+		case term.ReceiptAck, term.ReceiptResult, term.ReceiptStateReport:
+			m.answers.WithLabelValues(string(r.Correlation)).Inc()
+		}
+	case *plant.Hold:
+		if c.Before == nil {
+			m.holds.WithLabelValues(string(r.Reason)).Inc()
+		}
+	}
+}
+
+// execution counts verdicts of rules: a verdict that stays the same is one row that counts up.
+func (m *Metrics) execution(c plant.Change, r *plant.Execution) {
+	if r.Source != term.SourceRule {
+		return
+	}
+	n := r.Count
+	if before, ok := c.Before.(*plant.Execution); ok {
+		n -= before.Count
+	}
+	if n > 0 {
+		m.verdicts.WithLabelValues(string(r.Outcome)).Add(float64(n))
+	}
+}
+
+func (m *Metrics) intent(c plant.Change, r *plant.Intent) {
+	before, ok := c.Before.(*plant.Intent)
+	if !ok {
+		before = &plant.Intent{}
+	}
+	if !r.AckedAt.IsZero() && !r.AckedAt.Equal(before.AckedAt) && !r.FencedAt.IsZero() {
+		m.ackLatency.Observe(r.AckedAt.Sub(r.FencedAt).Seconds())
+	}
+	if r.State == before.State {
+		return
+	}
+	if r.State == term.Uncertain {
+		m.uncertain.Inc()
+	}
+	if !r.State.Ended() {
+		return
+	}
+	m.ended.WithLabelValues(string(r.State)).Inc()
+	if r.State == term.Applied {
+		m.appliedLatency.Observe(r.EndedAt.Sub(r.CreatedAt).Seconds())
+	}
+}
+
+var (
+	commandsDesc = prometheus.NewDesc("surehand_commands", "Open commands, by state; an expired one is open while it holds its endpoint.", []string{"state"}, nil)
+	waitingDesc  = prometheus.NewDesc("surehand_commands_waiting", "Commands that wait for a gate, by gate: the backlog.", []string{"gate"}, nil)
+)
+
+func (o *openCommands) put(r *plant.Intent) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r.Open() {
+		o.byID[r.ID] = openCommand{r.Version, r.State, r.WaitingFor}
+		return
+	}
+	delete(o.byID, r.ID)
+	if o.gone != nil {
+		o.gone[r.ID] = r.Version
+	}
+}
+
+func (o *openCommands) load(open []*plant.Intent) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, r := range open {
+		if known, ok := o.byID[r.ID]; ok && known.version >= r.Version {
+			continue
+		}
+		if o.gone[r.ID] >= r.Version {
+			continue
+		}
+		o.byID[r.ID] = openCommand{r.Version, r.State, r.WaitingFor}
+	}
+	o.gone = nil
+}
+
+func (o *openCommands) Describe(descs chan<- *prometheus.Desc) {
+	descs <- commandsDesc
+	descs <- waitingDesc
+}
+
+func (o *openCommands) Collect(metrics chan<- prometheus.Metric) {
+	states, gates := map[term.CommandState]int{}, map[term.Gate]int{}
+	o.mu.Lock()
+	for _, c := range o.byID {
+		states[c.state]++
+		if c.waiting != term.GateNone {
+			gates[c.waiting]++
+		}
+	}
+	o.mu.Unlock()
+	for _, s := range term.CommandStates() {
+		if s == term.Applied || s == term.Failed {
+			continue // these are never open
+		}
+		metrics <- prometheus.MustNewConstMetric(commandsDesc, prometheus.GaugeValue, float64(states[s]), string(s))
+	}
+	for _, g := range term.WaitingGates() {
+		metrics <- prometheus.MustNewConstMetric(waitingDesc, prometheus.GaugeValue, float64(gates[g]), string(g))
+	}
+}
