@@ -117,8 +117,9 @@ func Travelled(tx *plant.Tx) message.Outcome {
 // LinkChanged notes a broker connection.
 func LinkChanged(tx *plant.Tx, p message.LinkChanged) message.Outcome {
 	tx.Session().SetLink(p.Link, p.Up)
-	tx.Count("link", string(p.Link)+map[bool]string{true: " up", false: " down"}[p.Up])
-	return message.Outcome{Code: message.Accepted, Subject: "link:" + string(p.Link), State: map[bool]string{true: "up", false: "down"}[p.Up]}
+	word := map[bool]string{true: "up", false: "down"}[p.Up]
+	tx.Count("link", string(p.Link)+" "+word)
+	return message.Outcome{Code: message.Accepted, Subject: "link:" + string(p.Link), Reason: word, State: word}
 }
 
 // Drained: what had queued while we were away has come in; from now on silence means silence.

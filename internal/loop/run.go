@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -272,7 +271,7 @@ func (l *Loop) mayEnd() bool {
 
 func (l *Loop) finish(ctx context.Context) error {
 	if err := l.store.Stop(ctx, l.session.Draining()); err != nil {
-		return err
+		return l.ended(ctx, err)
 	}
 	l.log.Info("stopped", "drained", l.session.Draining(), "seq", l.state.Fence().Seq)
 	return nil
@@ -280,7 +279,7 @@ func (l *Loop) finish(ctx context.Context) error {
 
 // ended tells a stop by the context from a fault. A turn that had begun was rolled back or committed whole.
 func (l *Loop) ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if ctx.Err() != nil && plant.FaultOf(err) != plant.FaultFenced && plant.FaultOf(err) != plant.FaultBug {
 		return nil
 	}
 	return err
