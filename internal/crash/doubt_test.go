@@ -75,7 +75,7 @@ func (w *world) trapFence(t *testing.T, action pgproxy.Action, device, value int
 	w.trapped = append(w.trapped, a)
 	go func() {
 		for try := 0; ; try++ {
-			ok, fault := a.ask(w.listen)
+			ok, fault := a.ask(w.address())
 			if ok || fault != "" || try == 100 {
 				if !ok && fault == "" {
 					fault = "never answered"

@@ -148,7 +148,7 @@ func (l *load) person(random *rand.Rand) {
 		l.mu.Unlock()
 		for answered := false; !answered; {
 			var fault string
-			if answered, fault = a.ask(l.w.listen); fault != "" {
+			if answered, fault = a.ask(l.w.address()); fault != "" {
 				l.fault(a.key + ": " + fault)
 			}
 			if !answered && !pause(l.over, 100*time.Millisecond) {

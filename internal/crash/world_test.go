@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ type world struct {
 	broker  *embedded.Mosquitto
 	through *valve // between the process and the broker
 	process *processtest.Process
-	listen  string
+	listen  atomic.Value // string: where the product's HTTP interface is
 	starts  int
 	fleet   *fleet
 	ends    map[string]string // ends of commands that were seen: they never change
@@ -74,7 +75,8 @@ func newWorld(t *testing.T) *world {
 		seed = rand.Uint64()
 	}
 	t.Logf("replay the moments of this run with -run '^%s$' -seed %d", t.Name(), seed)
-	w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), listen: processtest.FreeAddress(t), ends: map[string]string{}}
+	w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), ends: map[string]string{}}
+	w.listen.Store(processtest.FreeAddress(t))
 	w.startDatabase()
 	w.startBroker()
 	processtest.Migrate(t, w.url)
@@ -128,11 +130,14 @@ func (w *world) startBroker() {
 	w.through = newValve(w.t, w.broker.Address())
 }
 
+// address is where people reach the product; a takeover changes it.
+func (w *world) address() string { return w.listen.Load().(string) }
+
 // start runs the product, without waiting for it.
 func (w *world) start(more ...string) *processtest.Process {
 	w.t.Helper()
 	w.starts++
-	w.process = w.another(w.proxy.URL(), w.listen, more...)
+	w.process = w.another(w.proxy.URL(), w.address(), more...)
 	return w.process
 }
 

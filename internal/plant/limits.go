@@ -11,8 +11,8 @@ const (
 	MaxEventsPerTurn   = 2048            // events evaluated in one turn; the rest commit pending
 	MaxFencesPerSweep  = 128             // waiting commands looked at by one sweep
 	MaxAttemptsLimit   = 10              // largest maxAttempts of a profile
-	MaxConditionDepth  = 8               //
-	MaxConditionLeaves = 64              //
+	MaxConditionDepth  = 8               // levels of a condition
+	MaxConditionLeaves = 64              // comparisons of a condition
 	MaxReceiptBytes    = 4096            // payload bytes kept of a receipt
 	MaxRejectsAMinute  = 120             // rejected inputs kept as receipts in a minute; the rest is only counted
 	MaxPublishesOpen   = 256             // worker slots for publishes

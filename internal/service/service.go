@@ -206,7 +206,19 @@ func (s *Service) run(ctx context.Context) {
 		s.err = errors.Join(s.err, apiErr)
 	}
 	s.err = errors.Join(s.err, s.store.Close())
-	s.reader.Close()
+	s.step("reading connections", s.closeReader)
+}
+
+// closeReader bounds the end of the reading connections, which wait for a server to say goodbye.
+func (s *Service) closeReader(ctx context.Context) error {
+	closed := make(chan struct{})
+	go func() { s.reader.Close(); close(closed) }()
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // drive runs the broker driver from the moment the database has confirmed this life until ctx ends.

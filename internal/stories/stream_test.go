@@ -30,6 +30,9 @@ func (f frame) seq(t testing.TB) int64 {
 	return seq
 }
 
+// streams is a client that does not wait for an answer for ever, but lets a stream go on.
+var streams = http.Client{Transport: &http.Transport{ResponseHeaderTimeout: patience}}
+
 // follow opens the stream, after the event with this id when it is not empty.
 func (s *site) follow(lastEventID string) *stream {
 	s.t.Helper()
@@ -41,7 +44,7 @@ func (s *site) follow(lastEventID string) *stream {
 	if lastEventID != "" {
 		r.Header.Set("Last-Event-ID", lastEventID)
 	}
-	response, err := http.DefaultClient.Do(r)
+	response, err := streams.Do(r)
 	require.NoError(s.t, err)
 	require.Equal(s.t, http.StatusOK, response.StatusCode)
 	st := &stream{t: s.t, frames: make(chan frame, 4096)}

@@ -77,7 +77,6 @@ const (
 	GateHoldOff       Gate = "hold_off"
 	GateQueueFull     Gate = "queue_full"
 	GateUnknownTarget Gate = "unknown_endpoint"
-	GateCauseTooDeep  Gate = "causation_too_deep"
 
 	// Waiting gates: the command stays pending until its deadline.
 	GateStopping     Gate = "stopping"
@@ -88,7 +87,7 @@ const (
 	GateNoSlot       Gate = "no_worker_slot"
 )
 
-// Refusing lists the refusing gates by precedence: the first that fails is named.
+// RefusingGates lists the refusing gates by precedence: the first that fails is named.
 func RefusingGates() []Gate {
 	return []Gate{GateUnknownTarget, GateRuleInactive, GateRuleRevision, GateFarm, GateDeviceRetired, GateMaintenance,
 		GateDisabled, GateNotWritable, GateBinding, GateValue, GateHoldOff, GateQueueFull}

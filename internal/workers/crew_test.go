@@ -151,7 +151,7 @@ func TestResultsAreKeptUntilTheInboxTakesThem(t *testing.T) {
 			crew.Start(action(n))
 		}
 		synctest.Wait()
-		time.Sleep(time.Hour) // of the bubble's clock
+		<-time.After(time.Hour) // of the bubble's clock
 		if orders, results := crew.Open(); orders != 0 || results != plant.MaxPublishesOpen {
 			t.Fatalf("%d orders open and %d results waiting, want 0 and %d", orders, results, plant.MaxPublishesOpen)
 		}

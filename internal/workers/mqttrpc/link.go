@@ -23,6 +23,7 @@ type link struct {
 	marker  string   // topic of our own markers; empty for commands
 	maximum uint16   // Receive Maximum
 	intake  *intake
+	chance  *rand.Rand // for the waits between connections
 }
 
 // persistent links have a session at the broker that outlives us, and subscriptions.
@@ -35,6 +36,7 @@ func (l *link) clientID() string {
 // run keeps the link connected until the context ends.
 func (l *link) run(ctx context.Context) {
 	defer close(l.intake.queue)
+	l.chance = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(l.maximum)))
 	o := l.driver.options
 	wait := time.Duration(0)
 	for pause(ctx, wait) {
@@ -141,7 +143,7 @@ func (l *link) untilDrained(ctx context.Context, c *connection) {
 func (l *link) longer(wait time.Duration) time.Duration {
 	o := l.driver.options
 	wait = min(max(2*wait, o.RedialAfter), o.RedialAtMost)
-	return wait + time.Duration(rand.Int64N(int64(wait)/4+1)) // three links, and other plants, not in step
+	return wait + time.Duration(l.chance.Int64N(int64(wait)/4+1)) // three links, and other plants, not in step
 }
 
 // pause waits; false: the context ended.
