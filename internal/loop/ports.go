@@ -14,7 +14,7 @@ type Store interface {
 	// called once, before any connection to a broker or machine is opened.
 	Open(ctx context.Context, life string) (*plant.State, error)
 	// Reload returns a fresh picture for the current epoch. It fails with FaultFenced when another process
-	// life owns the database.
+	// life owns the database, and with FaultDoubt when the database is behind what this life committed.
 	Reload(ctx context.Context) (*plant.State, error)
 	// Known answers what a turn asks before it decides, in one read.
 	Known(ctx context.Context, need message.Need) (message.Known, error)

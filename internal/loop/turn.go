@@ -233,8 +233,12 @@ func (l *Loop) reload(ctx context.Context) error {
 			l.backAgain()
 			return nil
 		}
-		if kind := plant.FaultOf(err); kind == plant.FaultFenced || kind == plant.FaultBug {
+		var fault *plant.Fault
+		switch known := errors.As(err, &fault); {
+		case known && (fault.Kind == plant.FaultFenced || fault.Kind == plant.FaultBug):
 			return err
+		case known && fault.Kind == plant.FaultDoubt: // behind what this life committed
+			return l.travelled(ctx)
 		}
 		if err := l.pause(ctx, err); err != nil {
 			return err
@@ -251,6 +255,7 @@ func (l *Loop) travelled(ctx context.Context) error {
 		if err == nil {
 			l.state = state
 			l.quarantine = true
+			l.backAgain()
 			return nil
 		}
 		if kind := plant.FaultOf(err); kind == plant.FaultFenced || kind == plant.FaultBug {
