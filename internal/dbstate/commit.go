@@ -16,6 +16,10 @@ import (
 // than one each (performance-limits § 2).
 const setBasedFrom = 12
 
+// commitAnswer is how long the answer to COMMIT is waited for; after it the commit is in doubt and is settled.
+// Syncing a batch takes milliseconds, a bad disk a few seconds.
+const commitAnswer = 4 * time.Second
+
 // Commit writes one batch in one transaction: BEGIN and every statement in one round trip, COMMIT in a
 // second one, after the rows of the first were counted. Nothing is durable before the second.
 func (s *Store) Commit(ctx context.Context, b plant.Batch) error {
@@ -26,12 +30,16 @@ func (s *Store) Commit(ctx context.Context, b plant.Batch) error {
 	if err := s.record(ctx, b); err != nil {
 		return err
 	}
-	if err := s.send(ctx, conn, b); err != nil {
+	sending, sent := s.trip(ctx, 1)
+	defer sent()
+	if err := s.send(sending, conn, b); err != nil {
 		s.rollback(ctx)
 		return err
 	}
-	// From here on it may have happened, whatever the answer is.
-	tag, err := conn.Exec(ctx, "commit")
+	// From here on it may have happened, whatever the answer is, and also when none comes in time.
+	committing, committed := context.WithTimeout(ctx, commitAnswer)
+	defer committed()
+	tag, err := conn.Exec(committing, "commit")
 	if err != nil {
 		s.settleConnection()
 		return afterCommit(err)

@@ -139,6 +139,13 @@ func settings(config *pgx.ConnConfig, o Options) {
 	}
 }
 
+// trip bounds an exchange with the server from our side: statement_timeout is the server's word and is lost
+// with it, and TCP keepalive says nothing while data of ours is on its way or a middlebox is alive. statements
+// is how many the server may work through one after the other.
+func (s *Store) trip(ctx context.Context, statements int) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, time.Duration(statements)*s.options.StatementTimeout+2*time.Second)
+}
+
 // dial opens one connection and refuses a server that cannot keep the promise.
 func (s *Store) dial(ctx context.Context) (*pgx.Conn, backend, error) {
 	conn, err := pgx.ConnectConfig(ctx, s.config)

@@ -25,6 +25,8 @@ func (s *Store) Known(ctx context.Context, need message.Need) (message.Known, er
 	if need.Empty() {
 		return known, nil
 	}
+	ctx, cancel := s.trip(ctx, 1)
+	defer cancel()
 	conn, err := s.open(ctx)
 	if err != nil {
 		return known, err

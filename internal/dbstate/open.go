@@ -108,6 +108,8 @@ func (a server) differs(b server) bool {
 
 // Reload returns a fresh picture for the current epoch.
 func (s *Store) Reload(ctx context.Context) (*plant.State, error) {
+	ctx, cancel := s.trip(ctx, 6)
+	defer cancel()
 	conn, err := s.open(ctx)
 	if err != nil {
 		return nil, err
@@ -118,6 +120,8 @@ func (s *Store) Reload(ctx context.Context) (*plant.State, error) {
 // NewGeneration starts a new generation after the database went back in time: every id of the stream that
 // was handed out before is void. Seq goes on from where the database stands.
 func (s *Store) NewGeneration(ctx context.Context) (*plant.State, error) {
+	ctx, cancel := s.trip(ctx, 6)
+	defer cancel()
 	conn, err := s.open(ctx)
 	if err != nil {
 		return nil, err
@@ -138,6 +142,8 @@ func (s *Store) NewGeneration(ctx context.Context) (*plant.State, error) {
 
 // Stop writes that this life ended cleanly and lets the interlock go.
 func (s *Store) Stop(ctx context.Context, drained bool) error {
+	ctx, cancel := s.trip(ctx, 2)
+	defer cancel()
 	conn, err := s.open(ctx)
 	if err != nil {
 		return err

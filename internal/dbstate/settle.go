@@ -42,6 +42,8 @@ func (s *Store) Settle(ctx context.Context, b plant.Batch) (plant.Settled, error
 
 // settleOnce takes the row lock once and compares.
 func (s *Store) settleOnce(ctx context.Context, b plant.Batch) (plant.Settled, error) {
+	ctx, cancel := s.trip(ctx, 2)
+	defer cancel()
 	conn, err := s.open(ctx)
 	if err != nil {
 		return 0, err
@@ -85,6 +87,8 @@ func (s *Store) compare(found plant.Fence, now server, b plant.Batch) (plant.Set
 
 // endPast ends our earlier sessions that still live on the server: one of them holds the fence row.
 func (s *Store) endPast(ctx context.Context) error {
+	ctx, cancel := s.trip(ctx, 2)
+	defer cancel()
 	conn, err := s.open(ctx)
 	if err != nil {
 		return err
