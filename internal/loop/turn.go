@@ -172,10 +172,15 @@ func (l *Loop) commitAndRelease(ctx context.Context, w *plant.Work, done []decid
 
 // commit writes one batch and settles a commit in doubt. nil: committed. An error: surely not.
 func (l *Loop) commit(ctx context.Context, b plant.Batch) error {
+	began := l.clock.Now()
 	err := l.store.Commit(ctx, b)
 	if err == nil || plant.FaultOf(err) != plant.FaultDoubt {
 		return err
 	}
+	if l.awaySince.IsZero() { // windows did not run while the commit hung
+		l.awaySince = began
+	}
+	l.away.Store(true)
 	l.log.Warn("a commit is in doubt; nothing is released until it is settled", "turn", b.After.Turn, "error", err)
 	for {
 		settled, err := l.store.Settle(ctx, b)
