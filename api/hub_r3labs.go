@@ -60,7 +60,9 @@ func (t *r3labs) serve(w http.ResponseWriter, r *http.Request, ready func(connec
 
 	// This order leaves no goroutine behind.
 	cancel()
-	<-left
+	if c.begun { // else the library refused it, and nobody subscribed who could leave
+		<-left
+	}
 	t.server.RemoveStream(c.stream)
 	t.mu.Lock()
 	delete(t.left, c.stream)

@@ -69,6 +69,7 @@ func TestFenceInDoubt(t *testing.T) {
 func (w *world) trapFence(t *testing.T, action pgproxy.Action, device, value int) (*pgproxy.Trap, <-chan string) {
 	t.Helper()
 	w.hear(t)
+	w.turnAtTrap = w.number("SELECT turn FROM loop_state")
 	trap := w.proxy.Arm(action)
 	answered := make(chan string, 1)
 	a := &wish{key: fmt.Sprintf("%s-%d", w.t.Name(), value), endpoint: serialOf(device) + "/speed", value: value}

@@ -16,8 +16,12 @@ func TestKill(t *testing.T) {
 	w.run(fleetSize, faulty)
 	l := w.startLoad(true)
 	var ready []time.Duration
-	for range *kills {
-		w.moment(10*time.Millisecond, 1500*time.Millisecond)
+	for n := range *kills {
+		if n%4 == 3 { // a life long enough to judge what earlier ones left
+			w.moment(4*time.Second, 8*time.Second)
+		} else {
+			w.moment(10*time.Millisecond, 1500*time.Millisecond)
+		}
 		w.process.Kill()
 		w.seeEnds()
 		for w.random.IntN(4) == 0 { // again while it starts

@@ -155,6 +155,6 @@ func (w *world) summary(truth map[string]simulator.Truth) {
 		}
 	}
 	w.t.Logf("%d readings taken, %d acknowledged by the broker; %d copies of commands received, %d executed; commands by state: %v",
-		readings, acked, received, executed, w.rows(`SELECT state, CASE WHEN state <> 'applied' THEN left(last_error, 50) END AS why, count(*)::text
+		readings, acked, received, executed, w.rows(`SELECT state, CASE WHEN state <> 'applied' THEN split_part(last_error, ' by ', 1) END AS why, count(*)::text
 		FROM automation_command_intents GROUP BY 1, 2 ORDER BY 1, 3 DESC`))
 }

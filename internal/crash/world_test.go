@@ -64,7 +64,9 @@ type world struct {
 	fleet   *fleet
 	ends    map[string]string // ends of commands that were seen: they never change
 	frozen  []int             // sessions of the database server
-	trapped []*wish           // sent by trapFence
+	// of trapFence: what it sent, and the last turn before its trap
+	trapped    []*wish
+	turnAtTrap int
 }
 
 // newWorld starts database and broker; the product and the devices come with run.

@@ -179,15 +179,15 @@ func (s *Store) inspect(ctx context.Context, conn *pgx.Conn) (backend, error) {
 		return b, faultf(plant.FaultAway, "this PostgreSQL is a standby and takes no writes: connect to the primary, or name all hosts with target_session_attrs=read-write")
 	case readOnly != "off":
 		return b, faultf(plant.FaultAway, "this PostgreSQL takes no writes (default_transaction_read_only is on): turn it off for this role and database")
-	case version < 140000:
-		return b, faultf(plant.FaultBug, "this PostgreSQL is version %d; surehand needs 14 or newer", version/10000)
+	case version < 150000:
+		return b, faultf(plant.FaultRefused, "this PostgreSQL is version %d; surehand needs 15 or newer", version/10000)
 	}
 	if s.options.AllowUnsafe {
 		return b, nil
 	}
 	for _, setting := range []struct{ name, value string }{{"fsync", fsync}, {"full_page_writes", pages}, {"synchronous_commit", waiting}} {
 		if setting.value == "off" {
-			return b, faultf(plant.FaultBug, "PostgreSQL runs with %s=off and may lose what it said was committed: set %s=on in postgresql.conf and restart it", setting.name, setting.name)
+			return b, faultf(plant.FaultRefused, "PostgreSQL runs with %s=off and may lose what it said was committed: set %s=on in postgresql.conf and restart it", setting.name, setting.name)
 		}
 	}
 	return b, nil

@@ -66,8 +66,10 @@ func TestRepeatedReadings(t *testing.T) {
 			require.Equal(t, message.Accepted, r.post(m).Code)
 			r.settleCommand(r.publish())
 			between(r)
+			r.post(r.reading("FAN-A", on(false))) // so that a second firing would not hide behind already_true
 			o := r.post(c.second(r, m))
 			require.NotEqual(t, message.Accepted, o.Code)
+			require.Empty(t, rowsOf[*plant.Parked](r), "the unique index is the backstop, not the rule")
 			require.Empty(t, r.published())
 			require.Len(t, r.db.Intents(), 1)
 		}

@@ -279,7 +279,7 @@ func (l *Loop) finish(ctx context.Context) error {
 
 // ended tells a stop by the context from a fault. A turn that had begun was rolled back or committed whole.
 func (l *Loop) ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil && plant.FaultOf(err) != plant.FaultFenced && plant.FaultOf(err) != plant.FaultBug {
+	if ctx.Err() != nil && !plant.FaultOf(err).Ends() {
 		return nil
 	}
 	return err

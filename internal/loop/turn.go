@@ -196,7 +196,7 @@ func (l *Loop) commit(ctx context.Context, b plant.Batch) error {
 			return &plant.Fault{Kind: plant.FaultAgain, Err: errors.New("commit lost")}
 		case err == nil:
 			return errTimeTravel
-		case plant.FaultOf(err) == plant.FaultFenced, plant.FaultOf(err) == plant.FaultBug:
+		case plant.FaultOf(err).Ends():
 			return err
 		}
 		if err := l.pause(ctx, err); err != nil {
@@ -240,7 +240,7 @@ func (l *Loop) reload(ctx context.Context) error {
 		}
 		var fault *plant.Fault
 		switch known := errors.As(err, &fault); {
-		case known && (fault.Kind == plant.FaultFenced || fault.Kind == plant.FaultBug):
+		case known && fault.Kind.Ends():
 			return err
 		case known && fault.Kind == plant.FaultDoubt: // behind what this life committed
 			return l.travelled(ctx)
@@ -263,7 +263,7 @@ func (l *Loop) travelled(ctx context.Context) error {
 			l.backAgain()
 			return nil
 		}
-		if kind := plant.FaultOf(err); kind == plant.FaultFenced || kind == plant.FaultBug {
+		if plant.FaultOf(err).Ends() {
 			return err
 		}
 		if err := l.pause(ctx, err); err != nil {

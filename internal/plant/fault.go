@@ -19,12 +19,15 @@ const (
 	FaultConflict
 	// FaultFenced: another process life owns the database. End.
 	FaultFenced
+	// FaultRefused: the server's version or settings cannot keep the promise, or it is not ours to use. End; a
+	// person has to change something.
+	FaultRefused
 	// FaultBug: more than one row, or the statement itself is wrong (42xxx). End.
 	FaultBug
 )
 
 func (k FaultKind) String() string {
-	return [...]string{"in doubt", "away", "again", "conflict", "fenced", "bug"}[k]
+	return [...]string{"in doubt", "away", "again", "conflict", "fenced", "refused", "bug"}[k]
 }
 
 // Fault is the one error type of a store.
@@ -33,7 +36,12 @@ type Fault struct {
 	Err  error
 }
 
-func (f *Fault) Error() string { return "store (" + f.Kind.String() + "): " + f.Err.Error() }
+func (f *Fault) Error() string {
+	if f.Kind == FaultRefused { // a word to a person, who has nothing of our classes
+		return f.Err.Error()
+	}
+	return "store (" + f.Kind.String() + "): " + f.Err.Error()
+}
 func (f *Fault) Unwrap() error { return f.Err }
 
 // FaultOf classifies an error of a store. An error that is no Fault leaves the outcome in doubt.
@@ -44,6 +52,9 @@ func FaultOf(err error) FaultKind {
 	}
 	return FaultDoubt
 }
+
+// Ends tells whether a process must end on this fault: waiting or deciding again cannot mend it.
+func (k FaultKind) Ends() bool { return k == FaultFenced || k == FaultRefused || k == FaultBug }
 
 // Settled is the answer to a commit in doubt.
 type Settled int

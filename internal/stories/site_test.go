@@ -40,7 +40,7 @@ func prepare(t testing.TB) *site {
 	return s
 }
 
-// start begins a process life and waits until all three of its links are up and what had queued has come in.
+// start begins a process life and waits until all three of its links are up.
 func (s *site) start() {
 	s.t.Helper()
 	s.Process = processtest.Start(s.t, processtest.Options{DatabaseURL: s.database, BrokerURL: s.broker.URL()})
