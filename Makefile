@@ -13,7 +13,7 @@ RACE      ?= auto
 help: ## explain every target
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## start the demo: database, broker, simulated devices, console
+run: ## start the demo: database, broker, simulated devices, Surehand
 	@mkdir -p $(STATE)
 	$(GO) run ./cmd/surehand-lab demo
 

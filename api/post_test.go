@@ -29,7 +29,7 @@ func TestOutcomesBecomeStatusCodes(t *testing.T) {
 		code    string // of the problem; empty: an answer
 	}{
 		{"accepted", message.Outcome{Code: message.Accepted, Subject: "execution:x", ID: "x", Seq: 9}, 200, ""},
-		{"already decided", message.Outcome{Code: message.Duplicate}, 200, ""},
+		{"already decided", message.Outcome{Code: message.Noted}, 200, ""},
 		{"noted", message.Outcome{Code: message.Noted}, 200, ""},
 		{"ignored", message.Outcome{Code: message.Ignored}, 200, ""},
 		{"refused by a gate", message.Outcome{Code: message.Refused, Reason: "device_maintenance", Detail: "in maintenance", State: "maintenance", Seq: 9}, 409, "device_maintenance"},

@@ -5,9 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"surehand/internal/dbstate/read"
 	"surehand/internal/message"
@@ -73,17 +78,30 @@ func problemOf(err error) *Problem {
 		return invalid("?cursor", "this is no cursor of this list; begin again without one")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		p = busy("database_slow", 2, "The database did not answer in time. Try again.")
-	default:
+	case unreachable(err):
 		p = busy("database_unavailable", 2, "The database cannot be read now. Try again; what you see may be old.")
+	default:
+		p = problem(http.StatusInternalServerError, "internal", "The answer could not be made. The log has the cause under this request id.")
 	}
 	p.cause = err
 	return p
 }
 
+// unreachable tells a database that is away from a fault that trying again does not mend.
+func unreachable(err error) bool {
+	var connecting *pgconn.ConnectError
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) { // shutdown, resources, read-only, statement timeout
+		return strings.HasPrefix(answer.Code, "57") || strings.HasPrefix(answer.Code, "53") || strings.HasPrefix(answer.Code, "08") || answer.Code == "25006"
+	}
+	var network net.Error
+	return errors.As(err, &connecting) || errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+}
+
 // outcomeStatus is the one table from the loop's outcomes to status codes.
 func outcomeStatus(code message.Code) int {
 	switch code {
-	case message.Accepted, message.Duplicate, message.Noted, message.Ignored:
+	case message.Accepted, message.Noted, message.Ignored:
 		return http.StatusOK
 	case message.Refused, message.Conflict:
 		return http.StatusConflict

@@ -154,7 +154,8 @@ func (d *demoCommand) explain(address string) {
 A greenhouse of ten devices is running. Surehand reads them over MQTT, fires its
 rules, sends commands, and calls a command applied only with proof. Look at it:
 
-  curl -s %[1]s/api/v1/devices                        the devices and what was last seen of them
+  curl -s %[1]s/api/v1/devices                        the devices
+  curl -s %[1]s/api/v1/devices/climate                one of them, with what was last seen of it
   curl -s '%[1]s/api/v1/commands?limit=5'             the newest commands and their states
   curl -s %[1]s/api/v1/commands/ID/timeline           everything about one of them
   curl -s '%[1]s/api/v1/executions?limit=5'           why a rule did, or did not, do something
@@ -166,7 +167,7 @@ Switch something by hand:
   curl -s %[1]s/api/v1/commands -H 'Content-Type: application/json' \
        -H "Idempotency-Key: $(date +%%s)" -d '{"endpoint":"lamp-1/level","value":35}'
 
-Break it: end this with kill -9 and start it again. Nothing is sent twice, nothing is lost.
+Break it: end this with kill -9 and start it again. Nothing is fired twice, nothing is lost.
 Ctrl-C ends it.
 
 `, base)

@@ -1,5 +1,5 @@
-// Command surehand is the product: one process that runs automated production cells and fleets of MQTT
-// devices on one machine, with PostgreSQL as its only truth.
+// Command surehand is the product: one process that runs fleets of MQTT devices on one machine, with
+// PostgreSQL as its only truth.
 package main
 
 import (
@@ -33,7 +33,7 @@ type commands struct {
 
 func main() {
 	var c commands
-	parser := kong.Must(&c, kong.Name("surehand"), kong.Description("Runs production cells and MQTT devices: a physical action is never fired twice, never lost, and never called done without proof."),
+	parser := kong.Must(&c, kong.Name("surehand"), kong.Description("Runs fleets of MQTT devices: a physical action is never fired twice, never lost, and never called done without proof."),
 		kong.UsageOnError())
 	k, err := parser.Parse(os.Args[1:])
 	parser.FatalIfErrorf(err)

@@ -44,10 +44,11 @@ func (i *importCommand) Run(c *commands) error {
 }
 
 type answer struct {
-	Changed  int    `json:"changed"`
-	Detail   string `json:"detail"`
-	Title    string `json:"title"`
-	Problems []struct {
+	InProgress bool   `json:"inProgress"`
+	Changed    int    `json:"changed"`
+	Detail     string `json:"detail"`
+	Title      string `json:"title"`
+	Problems   []struct {
 		Pointer string `json:"pointer"`
 		Line    int    `json:"line"`
 		Detail  string `json:"detail"`
@@ -69,7 +70,8 @@ func (c *commands) post(path, contentType string, body []byte) (a answer, err er
 	}
 	request.Header.Set("Content-Type", contentType)
 	request.Header.Set("Idempotency-Key", rand.Text())
-	client := http.Client{Timeout: 30 * time.Second}
+	request.Header.Set("Prefer", "wait=30")
+	client := http.Client{Timeout: 45 * time.Second}
 	response, err := client.Do(request)
 	if err != nil {
 		return a, fmt.Errorf("no answer at %s; is 'surehand serve' running with this configuration? %w", conf.HTTP.Listen, err)
@@ -82,10 +84,17 @@ func (c *commands) post(path, contentType string, body []byte) (a answer, err er
 	if err := json.Unmarshal(data, &a); err != nil {
 		return a, fmt.Errorf("%s: %w", response.Status, err)
 	}
+	if response.StatusCode == http.StatusAccepted && a.InProgress {
+		return a, errors.New("it was taken, but is not decided yet; look at /api/v1/log")
+	}
 	if response.StatusCode >= 300 {
 		text := a.Title + ": " + a.Detail
 		for _, p := range a.Problems {
-			text += fmt.Sprintf("\n  line %d: %s %s", p.Line, p.Pointer, p.Detail)
+			text += "\n  "
+			if p.Line > 0 {
+				text += fmt.Sprintf("line %d: ", p.Line)
+			}
+			text += p.Pointer + " " + p.Detail
 		}
 		return a, errors.New(text)
 	}

@@ -23,6 +23,7 @@ func (t truth) String() string { return [...]string{"false", "unknown", "true"}[
 type evaluator struct {
 	state *plant.State
 	now   time.Time
+	farm  term.FarmID
 	// trigger and its value as of the event that is evaluated: a newer reading may have come since.
 	trigger term.EndpointID
 	value   term.Value
@@ -55,7 +56,7 @@ func (v *evaluator) leaf(c term.Condition) truth {
 	result := unknown
 	if c.Endpoint == v.trigger {
 		leaf.Actual, leaf.AgeMS = v.value, v.now.Sub(v.at).Milliseconds()
-	} else if e, ok := v.state.Endpoint(c.Endpoint); ok && !e.Value.IsZero() {
+	} else if e, ok := v.state.Endpoint(c.Endpoint); ok && !e.Value.IsZero() && v.sees(e) {
 		leaf.Actual, leaf.AgeMS = e.Value, v.now.Sub(e.SampledAt).Milliseconds()
 	}
 	if !leaf.Actual.IsZero() {
@@ -67,6 +68,12 @@ func (v *evaluator) leaf(c term.Condition) truth {
 	leaf.Result = result.String()
 	v.leaves = append(v.leaves, leaf)
 	return result
+}
+
+// sees: a rule sees only devices of its farm, also after one has moved away.
+func (v *evaluator) sees(e *plant.Endpoint) bool {
+	d, ok := v.state.Device(e.DeviceID)
+	return ok && d.FarmID == v.farm
 }
 
 func operands(c term.Condition) []term.Value {

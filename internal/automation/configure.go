@@ -48,7 +48,7 @@ type importer struct {
 	changed  int
 }
 
-// MaxProblems bounds the answer to a broken file.
+// maxProblems bounds the answer to a broken file.
 const maxProblems = 100
 
 func (im *importer) fault(line int, pointer, format string, args ...any) {

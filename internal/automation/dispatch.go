@@ -65,7 +65,7 @@ func letGo(tx *plant.Tx, holder *plant.Intent) bool {
 	if head, _ := tx.State().Intent(queue[0]); head.Action != term.ActionAbsolute {
 		return false // only a newer absolute wish makes the old outcome irrelevant
 	}
-	tx.ReleaseEndpointIfEnded(holder)
+	tx.ReleaseEndpointIfUnproven(holder)
 	return true
 }
 
@@ -105,7 +105,11 @@ func retry(tx *plant.Tx, i *plant.Intent) {
 	}
 	if reason := stopAttempts(tx, i); reason != "" {
 		if i.AttemptCount > 0 && silenceMeansNothing(tx) {
-			return // an answer may still be queued in the broker; its timer looks again
+			// An answer may still be queued in the broker; its timer looks again.
+			if i.WaitingFor != term.GateNone {
+				tx.WaitForGate(i, term.GateNone, tx.Now().Add(plant.OutageGrace))
+			}
+			return
 		}
 		giveUp(tx, i, reason)
 		Dispatch(tx, i.EndpointID)
@@ -133,6 +137,9 @@ func stopAttempts(tx *plant.Tx, i *plant.Intent) string {
 	if i.AttemptCount >= i.MaxAttempts {
 		return "attempts"
 	}
+	if i.AttemptCount > 0 && !remembers(tx, i) {
+		return memoryGone
+	}
 	if gate, _ := refusingGates(tx, wishOf(tx, i)); gate != term.GateNone {
 		return string(gate)
 	}
@@ -146,13 +153,33 @@ func stopAttempts(tx *plant.Tx, i *plant.Intent) string {
 	return ""
 }
 
+// memoryGone: the device may not know any more that it ran this command id.
+const memoryGone = "the device may not remember the first copy"
+
+// remembers tells whether a further copy of the same command id is harmless to the device as it is now: class A
+// always; class B while it is surely the boot that got the first copy; class C never. It is asked before every
+// further send, not only when silence is judged: a reboot or a changed class may lie between the two.
+func remembers(tx *plant.Tx, i *plant.Intent) bool {
+	d, ok := tx.State().Device(i.DeviceID)
+	if !ok || d.Serial != i.Serial {
+		return false
+	}
+	switch d.Class {
+	case term.ClassA:
+		return true
+	case term.ClassB:
+		return i.BootID != "" && d.BootID == i.BootID
+	}
+	return false
+}
+
 // giveUp ends a command whose attempts are over: failed when surely nothing left, expired when no signal
 // came, uncertain when one did.
 func giveUp(tx *plant.Tx, i *plant.Intent, reason string) {
 	switch {
 	case i.AttemptCount == 0 && reason != "deadline" && reason != "attempts":
 		tx.MarkFailed(i, reason)
-	case i.AttemptCount > 0 && !i.AckedAt.IsZero():
+	case i.AttemptCount > 0 && (!i.AckedAt.IsZero() || reason == memoryGone):
 		tx.MarkUncertain(i, reason)
 	default:
 		tx.MarkExpired(i, reason)

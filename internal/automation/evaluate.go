@@ -60,7 +60,7 @@ func execution(tx *plant.Tx, r *plant.Rule, ev *plant.Event, v verdict) plant.Ex
 
 // judgeRule decides without changing anything.
 func judgeRule(tx *plant.Tx, r *plant.Rule, ev *plant.Event) verdict {
-	e := evaluator{state: tx.State(), now: tx.Now(), trigger: ev.EndpointID, value: ev.Value, at: ev.At}
+	e := evaluator{state: tx.State(), now: tx.Now(), farm: r.FarmID, trigger: ev.EndpointID, value: ev.Value, at: ev.At}
 	result := e.eval(r.Condition)
 	v := verdict{leaves: e.leaves}
 	switch result {
@@ -127,13 +127,18 @@ func newIntent(tx *plant.Tx, w wish) plant.Intent {
 	if action != term.ActionAbsolute || d.Class == term.ClassC {
 		attempts = 1
 	}
-	params := fmt.Sprintf("{%s:%s}", term.Text(spec.Binding.Param), value)
+	params := paramsOf(spec, value)
 	return plant.Intent{
 		FarmID: d.FarmID, DeviceID: d.ID, EndpointID: e.ID, Serial: d.Serial, Method: spec.Binding.Method, Params: params,
 		TargetValue: value, Action: action, Fingerprint: plant.Hash(string(e.ID), spec.Binding.Method, params),
 		MaxAttempts: attempts, DeadlineAt: plant.Micros(tx.Now().Add(time.Duration(timing.CommandDeadline))),
 		AckMark: term.Mark{Seq: -1},
 	}
+}
+
+// paramsOf is the canonical parameter object that sets an endpoint to a value.
+func paramsOf(spec *term.EndpointSpec, value term.Value) string {
+	return fmt.Sprintf("{%s:%s}", term.Text(spec.Binding.Param), value)
 }
 
 // alreadyTrue: an absolute action whose fresh observation equals the target, with nothing under way that
@@ -152,7 +157,7 @@ func alreadyTrue(tx *plant.Tx, w wish) (bool, string) {
 		window = spec.Freshness
 	}
 	target, err := w.value.As(spec.Type)
-	if err != nil || !e.Value.Equal(target, tolerance(e, spec)) || tx.Now().Sub(e.SampledAt) > time.Duration(window) {
+	if err != nil || !e.Value.Equal(target, tolerance(e, spec)) || tx.Now().Sub(e.SampledAt) > time.Duration(window) || tx.Now().Sub(e.ReceivedAt) > time.Duration(window) {
 		return false, ""
 	}
 	// The value may be from before this process life; it counts only if the device was heard since.

@@ -58,7 +58,8 @@ var refusingChecks = []gateCheck{
 		return t.spec.Writable && t.spec.Kind == term.Actuator, fmt.Sprintf("%s, writable %t", t.spec.Kind, t.spec.Writable)
 	}},
 	{term.GateBinding, func(_ *plant.Tx, w wish, t target) (bool, string) {
-		if w.intent != nil && (w.intent.Serial != t.device.Serial || w.intent.Method != t.spec.Binding.Method) {
+		if w.intent != nil && (w.intent.Serial != t.device.Serial || w.intent.Method != t.spec.Binding.Method ||
+			w.intent.Params != paramsOf(t.spec, w.intent.TargetValue)) {
 			return false, "the binding or serial number changed since the command was decided"
 		}
 		return t.spec.Binding.Method != "" && t.spec.Binding.Param != "", fmt.Sprintf("method %q, param %q", t.spec.Binding.Method, t.spec.Binding.Param)

@@ -111,7 +111,7 @@ func JudgeCommand(tx *plant.Tx, m message.Message, p message.JudgeCommand) messa
 		Correlation: term.CorrelationNone, CorrelationKey: m.Actor, Reason: string(p.Verdict) + ": " + p.Reason})
 	switch {
 	case holdsExpired:
-		tx.ReleaseEndpointIfEnded(i)
+		tx.ReleaseEndpointIfUnproven(i)
 	case p.Verdict == term.VerdictApplied:
 		tx.MarkApplied(i, verdict)
 	default:
@@ -133,7 +133,8 @@ func ReleaseHold(tx *plant.Tx, m message.Message, p message.ReleaseHold) message
 	if !tx.LiftHoldIfHeld(p.Subject, p.Hold, m.Actor, p.Reason) {
 		return message.Outcome{Code: message.NotFound, Reason: "not_held", Subject: p.Subject, Detail: fmt.Sprintf("%s is not held for %s.", p.Subject, p.Hold)}
 	}
-	for _, id := range tx.State().WaitingAt(term.GateQuarantine, plant.MaxFencesPerSweep) {
+	const all = 1 << 20 // a release is rare, and each command waits for it
+	for _, id := range tx.State().WaitingAt(term.GateQuarantine, all) {
 		if i, ok := tx.State().Intent(id); ok && i.WaitingFor == term.GateQuarantine {
 			Dispatch(tx, i.EndpointID)
 		}

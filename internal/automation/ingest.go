@@ -1,6 +1,7 @@
 package automation
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,7 +30,7 @@ func Telemetry(tx *plant.Tx, m message.Message, p message.TelemetryReceived, kno
 	stored := false
 	for n, r := range p.Readings {
 		arrival := string(m.ID) + "/" + strconv.Itoa(n)
-		key, ask := readingKey(d, p.Serial, r, p.Delivery, tx.Now())
+		key, ask := readingKey(tx.State(), d, p.Serial, r, p.Delivery, tx.Now())
 		if repeated(tx, key, ask, r, p.Delivery, known) {
 			tx.Count("telemetry_ignored", "repeated")
 			continue
@@ -86,21 +87,24 @@ func ingest(tx *plant.Tx, d *plant.Device, r message.Reading, arrival, key strin
 			stored = true
 			tx.RecordTelemetry(telemetry)
 		}
-		events = append(events, observe(tx, d, e, spec, r, o, value, telemetry.ID, fresh))
+		if ev := observe(tx, d, e, spec, r, o, value, telemetry.ID, fresh); ev != nil {
+			events = append(events, ev)
+		}
 	}
 	// All values of a reading are observed before any rule looks at it: one sample is one moment.
 	for _, ev := range events {
 		if ev.Status != term.EventPending {
 			continue
 		}
-		if !tx.MayEvaluate() {
-			continue // stays pending: a later turn's work
+		if !tx.MayEvaluate(ev.ID) {
+			anyVerdict = true // stays pending, a later turn's work: it may still fire, so a repetition has to be told
+			continue
 		}
 		if evaluateEvent(tx, ev) {
 			anyVerdict = true
 		}
 	}
-	if _, stored := known.Keys[key]; anyVerdict && key != "" && !stored && !tx.KeyRemembered(key) {
+	if _, stored := known.Keys[key]; (anyVerdict || o.byReceipt) && key != "" && !stored && !tx.KeyRemembered(key) {
 		tx.RememberKey(plant.MessageKey{ID: key})
 	}
 	return stored
@@ -126,9 +130,12 @@ func observe(tx *plant.Tx, d *plant.Device, e *plant.Endpoint, spec *term.Endpoi
 	case d.Status != term.DeviceActive:
 		ev.Reason = term.DiscardDevice
 	case !e.Enabled:
-		ev.Reason = term.DiscardUnbound
+		ev.Reason = term.DiscardDisabled
 	case !fresh:
 		ev.Reason = term.DiscardBackfill
+	}
+	if tx.HasEvent(ev.ID) { // the same reading twice in one turn, or again while it waits to be evaluated
+		return nil
 	}
 	if ev.Reason != term.DiscardNone {
 		ev.Status = term.EventDiscarded
@@ -140,7 +147,7 @@ func observe(tx *plant.Tx, d *plant.Device, e *plant.Endpoint, spec *term.Endpoi
 		before := *e
 		after := tx.Observe(e, value, o.sampledAt, tx.Now(), o.mark(e.Mark, r))
 		if fresh {
-			weighEvidence(tx, &before, after, spec)
+			weighEvidence(tx, &before, after, spec, !r.At.IsZero() && !o.byReceipt)
 		}
 	}
 	return stored
@@ -180,7 +187,7 @@ func Status(tx *plant.Tx, p message.DeviceStatusReported) message.Outcome {
 	default: // retained or not: the broker's will takes it back when the device is lost
 		tx.Session().Heard(d.ID, tx.Now())
 	}
-	if p.BootID != "" && p.BootID != d.BootID && p.Online {
+	if p.BootID != "" && p.BootID != d.BootID && p.Online && !slices.Contains(d.Boots, p.BootID) { // a late status of an earlier boot
 		d = tx.RebootDevice(d, p.BootID)
 	}
 	if p.LastCommandID != "" && OurCommand(tx.State().Fence().Installation, p.LastCommandID) {

@@ -33,7 +33,7 @@ func Needs(s *plant.State, m message.Message, now time.Time, need *message.Need)
 			return
 		}
 		for _, r := range p.Readings {
-			if key, ask := readingKey(d, p.Serial, r, p.Delivery, now); ask {
+			if key, ask := readingKey(s, d, p.Serial, r, p.Delivery, now); ask {
 				need.Keys = append(need.Keys, key)
 			}
 		}

@@ -24,18 +24,24 @@ type order struct {
 	oldBoot bool
 	// newBoot: it is the first of a boot id not heard before.
 	newBoot bool
-	// age is unknown when the device sent no time and the backlog has not come in yet.
+	// byReceipt: the device's time is too far ahead to order by.
+	byReceipt bool
+	now       time.Time
+	// ageUnknown: when the device sent no time and the backlog has not come in yet.
 	ageUnknown bool
 }
 
 // weigh places a reading of a device. arrival makes a delivery without identity of its own unique.
 func weigh(tx *plant.Tx, d *plant.Device, r message.Reading, arrival string) order {
 	now := tx.Now()
-	o := order{at: now, sampledAt: now}
+	o := order{at: now, sampledAt: now, now: now}
 	if !r.At.IsZero() {
 		o.sampledAt = plant.Micros(r.At)
 		if !o.sampledAt.After(now.Add(plant.FutureTolerance)) {
 			o.at = o.sampledAt
+		} else {
+			o.byReceipt = true
+			o.ageUnknown = !tx.Session().Drained(plant.LinkTelemetry)
 		}
 	} else {
 		o.ageUnknown = !tx.Session().Drained(plant.LinkTelemetry)
@@ -61,7 +67,7 @@ func weigh(tx *plant.Tx, d *plant.Device, r message.Reading, arrival string) ord
 // newer tells whether a reading is strictly newer than an endpoint's mark: boot id + seq, else time; at
 // equal times by hash. Only a strictly newer reading may fire, prove or release anything.
 func (o order) newer(m term.Mark, r message.Reading) bool {
-	if o.oldBoot {
+	if o.oldBoot || slices.Contains(m.Hashes, o.hash()) {
 		return false
 	}
 	if r.Seq >= 0 && m.Seq >= 0 && r.BootID == m.BootID {
@@ -80,12 +86,12 @@ func (o order) newer(m term.Mark, r message.Reading) bool {
 	}
 	at := o.at.UnixMicro()
 	switch {
-	case at > m.At:
+	case at > m.At, m.At > o.now.Add(plant.FutureTolerance).UnixMicro(): // or our clock went back since
 		return true
 	case at < m.At:
 		return false
 	}
-	return !slices.Contains(m.Hashes, o.hash()) && len(m.Hashes) < plant.MaxMarkHashes
+	return len(m.Hashes) < plant.MaxMarkHashes
 }
 
 func (o order) hash() string { return plant.Hash(o.fingerprint)[:16] }
@@ -98,6 +104,7 @@ func (o order) mark(m term.Mark, r message.Reading) term.Mark {
 		n.BootID, n.Seq = m.BootID, m.Seq
 	}
 	switch {
+	case m.At > o.now.Add(plant.FutureTolerance).UnixMicro(): // our clock went back: the mark has to follow
 	case n.At < m.At:
 		n.At, n.Hashes = m.At, m.Hashes
 	case n.At == m.At && len(m.Hashes) < plant.MaxMarkHashes:
@@ -110,7 +117,7 @@ func (o order) mark(m term.Mark, r message.Reading) term.Mark {
 
 // readingKey is the key under which a reading with a verdict is remembered, and whether the marks alone
 // cannot tell a repetition of it, so that the store has to be asked.
-func readingKey(d *plant.Device, serial string, r message.Reading, del message.Delivery, now time.Time) (key string, ask bool) {
+func readingKey(s *plant.State, d *plant.Device, serial string, r message.Reading, del message.Delivery, now time.Time) (key string, ask bool) {
 	switch {
 	case r.Seq >= 0:
 		parts := []string{"reading", serial, r.BootID, strconv.FormatInt(r.Seq, 10)}
@@ -119,11 +126,27 @@ func readingKey(d *plant.Device, serial string, r message.Reading, del message.D
 		}
 		return plant.DerivedID(time.Time{}, parts...), r.BootID == "" || d == nil || r.BootID != d.BootID
 	case !r.At.IsZero():
-		return plant.DerivedID(time.Time{}, "reading", serial, r.Canonical), r.At.After(now.Add(plant.FutureTolerance))
+		return plant.DerivedID(time.Time{}, "reading", serial, r.Canonical), r.At.After(now.Add(plant.FutureTolerance)) || orderedByReceipt(s, d, r)
 	case del.PacketID != 0:
 		return plant.DerivedID(time.Time{}, "delivery", serial, strconv.Itoa(int(del.PacketID)), r.Canonical), true
 	}
 	return "", false
+}
+
+// orderedByReceipt: what is known of an endpoint of this reading was sampled "later" than its mark, so the mark
+// is our receive time and cannot tell a repetition.
+func orderedByReceipt(s *plant.State, d *plant.Device, r message.Reading) bool {
+	if d == nil {
+		return false
+	}
+	for _, f := range r.Fields {
+		if spec, ok := s.SpecByTelemetry(d, f.Key); ok {
+			if e, ok := s.Endpoint(term.NewEndpointID(d.ID, spec.Key)); ok && e.SampledAt.UnixMicro() > e.Mark.At {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // repeated tells whether a reading was decided before, as far as only its key can tell.
@@ -131,12 +154,12 @@ func repeated(tx *plant.Tx, key string, ask bool, r message.Reading, del message
 	if key == "" || !ask {
 		return false
 	}
-	_, stored := known.Keys[key]
+	k, stored := known.Keys[key]
 	if !stored && !tx.KeyRemembered(key) {
 		return false
 	}
-	if r.Seq < 0 && r.At.IsZero() { // a packet id comes round again: only a redelivery repeats
-		return del.Duplicate
+	if r.Seq < 0 && r.At.IsZero() { // a packet id comes round again: only a redelivery repeats, and not for ever
+		return del.Duplicate && (!stored || tx.Now().Sub(k.At) < plant.DeliveryKeyLife)
 	}
 	return true
 }

@@ -153,6 +153,9 @@ func answerNo(tx *plant.Tx, i *plant.Intent, p message.DeviceResponded) (term.Co
 		}
 		return term.CorrelationTimely, func() { tx.MarkUncertain(i, "a refusal that cannot be bound to an attempt: "+why) }
 	}
+	if p.ResultCode == term.ResultBusy && i.State == term.Uncertain && i.AttemptCount > 1 {
+		return term.CorrelationTimely, nil // this copy did not run; an earlier one may
+	}
 	if p.ResultCode == term.ResultBusy && i.State != term.Uncertain && mayRepeatAfterBusy(i) {
 		return term.CorrelationTimely, func() { tx.MarkRetrying(i, backoff(tx, i, i.AttemptCount), why) }
 	}
@@ -219,9 +222,14 @@ func Reported(tx *plant.Tx, m message.Message, p message.StateReported) message.
 // reportAbout judges a report that names its command.
 func reportAbout(tx *plant.Tx, i *plant.Intent, d *plant.Device, p message.StateReported) {
 	e, _ := tx.State().Endpoint(i.EndpointID)
-	spec, _ := tx.State().Spec(e)
+	spec, known := tx.State().Spec(e)
 	receipt := plant.Receipt{IntentID: i.ID, DeviceID: d.ID, Serial: d.Serial, Type: term.ReceiptStateReport, Correlation: term.CorrelationTimely,
 		CorrelationKey: string(p.CommandID), Payload: p.Raw}
+	if !known {
+		receipt.Reason = "its endpoint is not in the profile any more"
+		tx.RecordReceipt(receipt)
+		return
+	}
 	value, reported := reportedValue(p, spec)
 	if !reported {
 		receipt.Reason = "says nothing about " + spec.Key
@@ -242,7 +250,7 @@ func reportAbout(tx *plant.Tx, i *plant.Intent, d *plant.Device, p message.State
 		receipt.Correlation = term.CorrelationLate
 		tx.RecordReceipt(receipt)
 		if i.HoldsEndpoint { // what became of it is known now; its state, an end, stays
-			tx.ReleaseEndpointIfEnded(i)
+			tx.ReleaseEndpointIfUnproven(i)
 			Dispatch(tx, i.EndpointID)
 		}
 	case proves:
@@ -263,8 +271,7 @@ func reportAbout(tx *plant.Tx, i *plant.Intent, d *plant.Device, p message.State
 
 // oneExecution: no other copy of the command can change what the report says.
 func oneExecution(tx *plant.Tx, i *plant.Intent) bool {
-	d, _ := tx.State().Device(i.DeviceID)
-	return i.AttemptCount <= 1 || d.Class == term.ClassA || d.Class == term.ClassB && d.BootID == i.BootID
+	return i.AttemptCount <= 1 || remembers(tx, i)
 }
 
 func reportedValue(p message.StateReported, spec *term.EndpointSpec) (term.Value, bool) {
@@ -284,8 +291,11 @@ func reportedValue(p message.StateReported, spec *term.EndpointSpec) (term.Value
 func observeReport(tx *plant.Tx, m message.Message, d *plant.Device, p message.StateReported, evidence bool) {
 	r := message.Reading{Fields: p.Fields, Seq: p.Seq, BootID: p.BootID}
 	o := weigh(tx, d, r, string(m.ID))
-	o.ageUnknown = !tx.Session().Drained(plant.LinkAnswers)
-	if o.newBoot && !o.ageUnknown {
+	if !tx.Session().Drained(plant.LinkAnswers) {
+		return // it may have been queued for hours, and carries no time to tell
+	}
+	o.ageUnknown = false
+	if o.newBoot {
 		d = tx.RebootDevice(d, p.BootID)
 	}
 	for _, f := range p.Fields {
@@ -300,8 +310,8 @@ func observeReport(tx *plant.Tx, m message.Message, d *plant.Device, p message.S
 		}
 		before := *e
 		after := tx.Observe(e, value, o.sampledAt, tx.Now(), o.mark(e.Mark, r))
-		if evidence && !o.ageUnknown {
-			weighEvidence(tx, &before, after, spec)
+		if evidence {
+			weighEvidence(tx, &before, after, spec, false)
 		}
 	}
 }

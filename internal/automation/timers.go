@@ -76,28 +76,53 @@ func silence(tx *plant.Tx, i *plant.Intent, sending bool) {
 // this process life, known to have been sent, and no other boot id since. Class C never.
 func repeatable(tx *plant.Tx, i *plant.Intent) bool {
 	d, ok := tx.State().Device(i.DeviceID)
-	if !ok || i.Action != term.ActionAbsolute {
+	if !ok || i.Action != term.ActionAbsolute || !remembers(tx, i) {
 		return false
 	}
-	switch d.Class {
-	case term.ClassA:
-		return true
-	case term.ClassB:
-		return i.State == term.Dispatched && d.BootID == i.BootID && i.FencedAt.After(tx.Session().StartedAt())
-	}
-	return false
+	return d.Class == term.ClassA || i.State == term.Dispatched && i.FencedAt.After(tx.Session().StartedAt())
 }
 
 // Started is the restart law: an attempt that an earlier life left open may have been sent. It is not sent
 // again; the rest of its window is waited, and never less than the grace after an outage.
 func Started(tx *plant.Tx) message.Outcome {
-	tx.Session().Start(tx.Now())
+	began := tx.Now()
+	for _, i := range tx.State().Intents() { // after a clock that went back, an older life's fence must not look like ours
+		began = later(began, i.FencedAt)
+	}
+	tx.Session().Start(began)
 	for _, a := range tx.State().OpenAttempts() {
 		i, _ := tx.State().Intent(a.IntentID)
 		tx.MarkSendUnknown(i, later(i.DueAt, tx.Now().Add(plant.OutageGrace)), "the process ended while it was being sent")
 	}
+	clampWindows(tx)
 	extendWindows(tx)
 	return message.Outcome{Code: message.Accepted, Subject: "loop"}
+}
+
+// clampWindows keeps what is left of every window within its full length, so that a clock that went back between
+// two process lives neither holds a command for hours nor sends one long after it was wanted.
+func clampWindows(tx *plant.Tx) {
+	for _, i := range tx.State().Intents() {
+		if !live(i.State) {
+			continue
+		}
+		timing := tx.State().Timing(i.DeviceID)
+		full := time.Duration(timing.CommandDeadline)
+		switch {
+		case i.AttemptCount == 0 && i.CreatedAt.After(tx.Now().Add(plant.FutureTolerance)):
+			if i.State == term.PendingDispatch {
+				tx.MarkExpired(i, "the clock went back: how old it is cannot be told")
+				continue
+			}
+		case i.State == term.Acknowledged:
+			full = time.Duration(timing.ReconciliationWindow)
+		case i.State == term.Dispatched:
+			full = time.Duration(timing.AckTimeout)
+		}
+		if most := tx.Now().Add(full); i.DueAt.After(most) {
+			tx.PostponeWindow(i, most)
+		}
+	}
 }
 
 // OutageEnded gives every window that ran while the loop could not commit its grace.
@@ -164,10 +189,14 @@ func More(s *plant.State, session *plant.Session) bool {
 // Continue goes on with what an earlier turn left over, again up to its bound.
 func Continue(tx *plant.Tx) message.Outcome {
 	for _, id := range tx.State().PendingEvents(plant.MaxEventsPerTurn) {
-		if !tx.MayEvaluate() {
+		if !tx.MayEvaluate(id) {
 			break
 		}
 		ev, _ := tx.State().Event(id)
+		if tx.Now().Sub(ev.At) > time.Duration(tx.State().Timing(ev.DeviceID).Freshness) {
+			tx.FinishEventIfPending(ev, term.EventDiscarded) // it became old while it waited
+			continue
+		}
 		evaluateEvent(tx, ev)
 	}
 	for _, gate := range []term.Gate{term.GateLinkDown, term.GateNoSlot} {

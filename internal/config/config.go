@@ -25,17 +25,18 @@ type Database struct {
 
 // MQTT is the broker.
 type MQTT struct {
-	URL            string // mqtt:// or mqtts://, no user in it
-	Username       string
-	PasswordFile   string
-	Password       Secret // read from PasswordFile
-	Prefix         string // of all topics
-	ClientIDPrefix string // of the three connections
+	URL          string // mqtt:// or mqtts://, no user in it
+	Username     string
+	PasswordFile string
+	Password     Secret // read from PasswordFile
+	Prefix       string // of all topics
 }
 
-// HTTP is the API and the console.
+// HTTP is the interface for people and programs.
 type HTTP struct {
-	Listen string // host:port, loopback only
+	// Listen is host:port; the host must be loopback until users and roles exist. Port 0 takes a free one, which
+	// only the log tells.
+	Listen string
 }
 
 // Log of the process.
@@ -82,7 +83,6 @@ var (
 	mqttUsername   = setting{"mqtt", "username", "SUREHAND_MQTT_USERNAME", ""}
 	mqttPassword   = setting{"mqtt", "passwordFile", "SUREHAND_MQTT_PASSWORD_FILE", ""}
 	mqttPrefix     = setting{"mqtt", "prefix", "SUREHAND_MQTT_PREFIX", "surehand/v1"}
-	mqttClientID   = setting{"mqtt", "clientIDPrefix", "SUREHAND_MQTT_CLIENT_ID_PREFIX", "surehand"}
 	httpListen     = setting{"http", "listen", "SUREHAND_HTTP_LISTEN", "127.0.0.1:8750"}
 	logFormat      = setting{"log", "format", "SUREHAND_LOG_FORMAT", "auto"}
 	logLevel       = setting{"log", "level", "SUREHAND_LOG_LEVEL", "info"}
@@ -91,5 +91,5 @@ var (
 
 // settings lists them all; the file's known keys follow from it.
 func settings() []setting {
-	return []setting{databaseURL, mqttURL, mqttUsername, mqttPassword, mqttPrefix, mqttClientID, httpListen, logFormat, logLevel, sessionExpires}
+	return []setting{databaseURL, mqttURL, mqttUsername, mqttPassword, mqttPrefix, httpListen, logFormat, logLevel, sessionExpires}
 }

@@ -153,9 +153,6 @@ func (l *loader) mqtt() MQTT {
 	if m.Prefix, from = l.get(mqttPrefix); !validPrefix(m.Prefix) {
 		l.wrong(from, "%q is no topic prefix: words of letters, digits, '-', '_' and '.' with '/' between them, at most 128 characters", m.Prefix)
 	}
-	if m.ClientIDPrefix, from = l.get(mqttClientID); !validWord(m.ClientIDPrefix) || len(m.ClientIDPrefix) > 32 {
-		l.wrong(from, "%q must be 1 to 32 letters, digits, '-', '_' or '.'", m.ClientIDPrefix)
-	}
 	return m
 }
 

@@ -37,7 +37,6 @@ mqtt:
   username: surehand
   passwordFile: mqtt.password
   prefix: acme/surehand/v1
-  clientIDPrefix: line-3
 http: {listen: "[::1]:9000"}
 log: {format: json, level: debug}
 sessionExpiry: 72h
@@ -49,7 +48,7 @@ sessionExpiry: 72h
 	}
 	want := Config{Database: Database{NewSecret("postgres://surehand:s3cret@db1:5432,db2:5432/surehand?target_session_attrs=read-write")},
 		MQTT: MQTT{URL: "mqtts://broker.plant:8883", Username: "surehand", PasswordFile: filepath.Join(filepath.Dir(path), "mqtt.password"), Password: NewSecret("hunter2"),
-			Prefix: "acme/surehand/v1", ClientIDPrefix: "line-3"},
+			Prefix: "acme/surehand/v1"},
 		HTTP: HTTP{"[::1]:9000"}, Log: Log{"json", slog.LevelDebug}, SessionExpiry: 72 * time.Hour}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got %+v", c)
@@ -59,7 +58,7 @@ sessionExpiry: 72h
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = Config{Database: Database{NewSecret("postgres://x/y")}, MQTT: MQTT{URL: "mqtt://127.0.0.1:1883", Prefix: "surehand/v1", ClientIDPrefix: "surehand"},
+	want = Config{Database: Database{NewSecret("postgres://x/y")}, MQTT: MQTT{URL: "mqtt://127.0.0.1:1883", Prefix: "surehand/v1"},
 		HTTP: HTTP{"127.0.0.1:8750"}, Log: Log{"auto", slog.LevelInfo}, SessionExpiry: 24 * time.Hour}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got %+v", c)
@@ -93,7 +92,6 @@ func TestLoadProblems(t *testing.T) {
 		{"a path in the broker's address", database + "mqtt: {url: mqtt://x/y}", "must end with the port"},
 		{"a wildcard in the prefix", database + "mqtt: {prefix: a/+}", "is no topic prefix"},
 		{"an empty level in the prefix", database + "mqtt: {prefix: a//b}", "is no topic prefix"},
-		{"a client id with a space", database + "mqtt: {clientIDPrefix: a b}", "must be 1 to 32"},
 		{"a password file that is missing", database + "mqtt: {username: u, passwordFile: none}", "no such file"},
 		{"a password file that is empty", database + "mqtt: {username: u, passwordFile: empty}", "is empty"},
 		{"a password file of two lines", database + "mqtt: {username: u, passwordFile: two}", "more than one line"},

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxFileBytes = 8 << 20
+	maxFileBytes = 1 << 20
 	maxDepth     = 32 // of lists and mappings in each other
 	maxColumn    = 512
 )

@@ -203,6 +203,8 @@ func (s *Store) open(ctx context.Context) (*pgx.Conn, error) {
 		return s.conn, nil
 	}
 	s.drop()
+	ctx, cancel := s.trip(ctx, 1) // a server that accepts and then hangs must not hold the loop
+	defer cancel()
 	var err error
 	for _, pause := range reopenPauses {
 		if waited := wait(ctx, pause); waited != nil {

@@ -28,6 +28,8 @@ func (s *Store) Previous() Previous { return s.previous }
 // Open takes the interlock, starts a new epoch under the given life id and returns the picture. Called
 // again after a failure it starts one more epoch, which harms nothing.
 func (s *Store) Open(ctx context.Context, life string) (*plant.State, error) {
+	ctx, cancel := s.trip(ctx, 6)
+	defer cancel()
 	conn, err := s.open(ctx)
 	if err != nil {
 		return nil, err
@@ -35,7 +37,7 @@ func (s *Store) Open(ctx context.Context, life string) (*plant.State, error) {
 	if err := migrate.CheckConn(ctx, conn); err != nil {
 		var wrong *migrate.VersionError
 		if errors.As(err, &wrong) {
-			return nil, fault(plant.FaultBug, err)
+			return nil, fault(plant.FaultRefused, err)
 		}
 		return nil, s.failed("check the schema", err)
 	}

@@ -144,6 +144,11 @@ func (l *Loop) rememberPerson(tx *plant.Tx, m message.Message, o message.Outcome
 func (l *Loop) park(w *plant.Work, m message.Message, why string) decided {
 	tx := w.Tx()
 	tx.ParkMessage(plant.Parked{ID: m.ID, Type: m.Payload.Type(), Source: string(m.Source), Raw: message.Raw(m.Payload), Reason: why})
+	if _, again := m.Payload.(message.Continue); again { // else the same event would break every turn to come
+		if ev, pending := tx.State().Event(l.badEvent); pending {
+			tx.FinishEventIfPending(ev, term.EventFailed)
+		}
+	}
 	subject := l.subjectOf(tx.State(), m.Payload)
 	if subject != "" {
 		tx.PlaceHold(subject, term.HoldParked, "surehand", m.Payload.Type()+" could not be decided: "+why)

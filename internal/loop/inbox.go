@@ -92,23 +92,23 @@ func (b *inbox) pick() []message.Message {
 	if others > 0 {
 		telemetry = min(telemetry, max(telemetryFloor, min(plant.MaxBatch/2, plant.MaxBatch-others)))
 	}
-	left := plant.MaxBatch - min(telemetry, plant.MaxBatch)
+	reserved := min(telemetry, plant.MaxBatch)
 	batch := make([]message.Message, 0, min(plant.MaxBatch, others+telemetry))
 	for r := rankPerson; r < rankTelemetry; r++ {
-		batch, left = b.take(batch, r, left)
+		batch = b.take(batch, r, plant.MaxBatch-reserved-len(batch))
 	}
-	batch, _ = b.take(batch, rankTelemetry, plant.MaxBatch-len(batch))
-	return batch
+	return b.take(batch, rankTelemetry, plant.MaxBatch-len(batch))
 }
 
-func (b *inbox) take(batch []message.Message, r rank, n int) ([]message.Message, int) {
+// take moves up to n messages of a rank into the batch.
+func (b *inbox) take(batch []message.Message, r rank, n int) []message.Message {
 	n = min(n, len(b.rings[r]))
 	batch = append(batch, b.rings[r][:n]...)
 	rest := copy(b.rings[r], b.rings[r][n:])
 	clear(b.rings[r][rest:])
 	b.rings[r] = b.rings[r][:rest]
 	b.queued[r].Add(-int64(n))
-	return batch, plant.MaxBatch - len(batch)
+	return batch
 }
 
 // oldest is when the oldest undecided message was made; false when none waits.

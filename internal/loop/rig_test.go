@@ -3,6 +3,7 @@ package loop_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -37,14 +38,42 @@ type rig struct {
 type brittleMint struct {
 	*looptest.Mint
 	armed bool
+	// always: every decider that keeps a receipt panics; parking itself may draw.
+	always bool
 }
 
 func (m *brittleMint) ID(now time.Time) string {
+	if m.always && calledByReceipt() {
+		panic("brittle")
+	}
 	if m.armed {
 		m.armed = false
 		panic("brittle")
 	}
 	return m.Mint.ID(now)
+}
+
+func calledByReceipt() bool {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, "RecordReceipt") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// publishAfterRelease: the half was held, and an engineer lets it go.
+func (r *rig) publishAfterRelease() {
+	r.t.Helper()
+	r.hot()
+	require.Empty(r.t, r.published())
+	require.Equal(r.t, message.Accepted, r.person(message.ReleaseHold{Subject: plant.DevicesSubject, Hold: term.HoldParked, Reason: "mended"}).Code)
+	r.publish()
 }
 
 var start = time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC)

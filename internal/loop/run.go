@@ -40,6 +40,7 @@ type Loop struct {
 
 	poison      map[term.MessageID]string // messages that cannot be decided, and why: parked when next met
 	lastDecided []term.MessageID          // of the turn that is being decided
+	badEvent    term.EventID              // was evaluated when a decider broke
 	parks       []time.Time
 	quarantine  bool      // the database went back in time; every device is to be quarantined
 	awaySince   time.Time // zero while the database answers

@@ -41,7 +41,7 @@ func (l *Loop) turnWith(ctx context.Context, batch []message.Message, timers int
 		if err := l.recoverTurn(ctx, err); err != nil {
 			return err
 		}
-		if kind := plant.FaultOf(err); errors.Is(err, errPanicked) || kind == plant.FaultConflict || kind == plant.FaultAgain {
+		if kind := plant.FaultOf(err); !errors.Is(err, errPanicked) && (kind == plant.FaultConflict || kind == plant.FaultAgain) {
 			tries++
 		}
 		if l.graceDue || l.quarantine { // before any timer that ran out meanwhile
@@ -73,8 +73,23 @@ func (l *Loop) oneByOne(ctx context.Context, batch []message.Message) error {
 // decideBatch asks the store once, then decides every message, then the timers that are due.
 func (l *Loop) decideBatch(ctx context.Context, batch []message.Message, timers int) (w *plant.Work, done []decided, err error) {
 	now := l.clock.Now()
+	var at message.Message
+	defer func() { // a panic in a decider: the message is parked, after the picture was thrown away
+		if p := recover(); p != nil {
+			if at.Payload == nil {
+				panic(p)
+			}
+			l.poison[at.ID] = fmt.Sprint(p)
+			if w != nil {
+				l.badEvent = w.Evaluating()
+			}
+			l.log.Error("a decider panicked; the message will be parked", "type", at.Payload.Type(), "messageId", at.ID, "panic", p)
+			w, done, err = nil, nil, errPanicked
+		}
+	}()
 	var need message.Need
 	for _, m := range batch {
+		at = m
 		if _, poisoned := l.poison[m.ID]; !poisoned { // what it asks may be what the database refuses
 			automation.Needs(l.state, m, now, &need)
 		}
@@ -88,17 +103,6 @@ func (l *Loop) decideBatch(ctx context.Context, batch []message.Message, timers 
 	w = l.state.Begin(now, l.mint, l.session, known.Intents)
 	thisTurn := map[term.MessageID]decided{}
 	l.lastDecided = l.lastDecided[:0]
-	var at message.Message
-	defer func() { // a panic in a decider: the message is parked, after the picture was thrown away
-		if p := recover(); p != nil {
-			if at.Payload == nil {
-				panic(p)
-			}
-			l.poison[at.ID] = fmt.Sprint(p)
-			l.log.Error("a decider panicked; the message will be parked", "type", at.Payload.Type(), "messageId", at.ID, "panic", p)
-			w, done, err = nil, nil, errPanicked
-		}
-	}()
 	for _, at = range batch {
 		l.lastDecided = append(l.lastDecided, at.ID)
 		done = append(done, l.decideOne(w, at, known, thisTurn))

@@ -22,7 +22,7 @@ const (
 )
 
 // Message is one thing to decide. Reply is optional; when set it must have room for one Answer per message
-// that uses it, since the loop never waits: an answer that finds no room is dropped and counted as a bug.
+// that uses it, since the loop never waits: an answer that finds no room is dropped and logged as a bug.
 type Message struct {
 	ID            term.MessageID
 	Source        Source
@@ -46,15 +46,14 @@ type Answer struct {
 type Code string
 
 const (
-	Accepted  Code = "accepted"
-	Duplicate Code = "duplicate" // decided before; the stored outcome is returned
-	Conflict  Code = "conflict"  // the same id came with another body
-	Refused   Code = "refused"   // by state or by value; Reason names it
-	NotFound  Code = "not_found"
-	Invalid   Code = "invalid" // Problems points to each fault
-	Parked    Code = "parked"  // could not be decided; kept for an engineer
-	Noted     Code = "noted"   // stored; decided nothing (a plain reading)
-	Ignored   Code = "ignored" // input that changes nothing: counted
+	Accepted Code = "accepted"
+	Conflict Code = "conflict" // the same id came with another body
+	Refused  Code = "refused"  // by state or by value; Reason names it
+	NotFound Code = "not_found"
+	Invalid  Code = "invalid" // Problems points to each fault
+	Parked   Code = "parked"  // could not be decided; kept for an engineer
+	Noted    Code = "noted"   // stored; decided nothing (a plain reading)
+	Ignored  Code = "ignored" // input that changes nothing: counted
 )
 
 // Problem points to one fault of a request or an import.

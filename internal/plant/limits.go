@@ -18,5 +18,6 @@ const (
 	MaxPublishesOpen   = 256             // worker slots for publishes
 	FutureTolerance    = time.Minute     // a sample further in the future is ordered by receipt
 	SendBefore         = 2 * time.Second // an action is not started later than this after its commit
+	DeliveryKeyLife    = 24 * time.Hour  // a broker keeps an unacknowledged delivery of a session no longer
 	OutageGrace        = 5 * time.Second // at least this much of a window is left after an outage or a restart
 )

@@ -22,7 +22,7 @@ var (
 	moveSendUnknown = CommandMove{"MarkSendUnknown", states(term.PendingDispatch, term.Retrying), ""}
 	movePostpone    = CommandMove{"PostponeWindow", states(term.PendingDispatch, term.Dispatched, term.Acknowledged, term.Retrying), ""}
 	moveWeak        = CommandMove{"CountWeakEvidence", states(term.PendingDispatch, term.Dispatched, term.Acknowledged, term.Retrying, term.Uncertain), ""}
-	moveRelease     = CommandMove{"ReleaseEndpointIfEnded", states(term.Expired, term.Uncertain), ""}
+	moveRelease     = CommandMove{"ReleaseEndpointIfUnproven", states(term.Expired, term.Uncertain), ""}
 
 	moveDispatched   = CommandMove{"MarkDispatched", states(term.PendingDispatch, term.Retrying), term.Dispatched}
 	moveNotSent      = CommandMove{"MarkNotSent", states(term.PendingDispatch, term.Retrying), term.Retrying}
@@ -176,6 +176,7 @@ func (tx *Tx) MarkRetrying(i *Intent, next time.Time, why string) *Intent {
 	tx.answered(i)
 	return tx.moveIntent(moveRetrying, i, func(n *Intent) {
 		n.LastError = Printable(why)
+		n.WaitingFor = term.GateNone
 		n.NextAttemptAt = Micros(next)
 		n.DueAt = earlier(n.NextAttemptAt, n.DeadlineAt)
 	})
@@ -219,15 +220,20 @@ func (tx *Tx) MarkUncertain(i *Intent, why string) *Intent {
 	return tx.moveIntent(moveUncertain, i, func(n *Intent) { n.LastError = Printable(why) })
 }
 
-// ReleaseEndpointIfEnded lets go of the endpoint of a command that ended unproven, once its last copy has
+// ReleaseEndpointIfUnproven lets go of the endpoint of a command that ended unproven, once its last copy has
 // lapsed and something newer comes, or a person says so. Its state stays as it is.
-func (tx *Tx) ReleaseEndpointIfEnded(i *Intent) *Intent {
+func (tx *Tx) ReleaseEndpointIfUnproven(i *Intent) *Intent {
 	return tx.moveIntent(moveRelease, i, func(n *Intent) { n.HoldsEndpoint = false })
 }
 
 // PostponeWindow moves a timer on after an outage, during which silence meant nothing.
 func (tx *Tx) PostponeWindow(i *Intent, due time.Time) *Intent {
-	return tx.moveIntent(movePostpone, i, func(n *Intent) { n.DueAt = Micros(due) })
+	return tx.moveIntent(movePostpone, i, func(n *Intent) {
+		n.DueAt = Micros(due)
+		if n.NextAttemptAt.After(n.DueAt) {
+			n.NextAttemptAt = n.DueAt
+		}
+	})
 }
 
 // CountWeakEvidence counts equal samples that do not yet prove the target.

@@ -17,14 +17,17 @@ func (tx *Tx) RecordEvent(e Event) *Event {
 	return &e
 }
 
-// FinishEventIfPending ends a pending event: processed or failed.
+// FinishEventIfPending ends a pending event: processed, failed, or discarded because it became old.
 func (tx *Tx) FinishEventIfPending(e *Event, to term.EventStatus) {
-	if e.Status != term.EventPending || (to != term.EventProcessed && to != term.EventFailed) {
+	if e.Status != term.EventPending || to == term.EventPending {
 		broken(6, "FinishEventIfPending of %s from %s to %s", e.ID, e.Status, to)
 	}
 	n := *e
 	n.Version++
 	n.Status = to
+	if to == term.EventDiscarded {
+		n.Reason = term.DiscardBackfill
+	}
 	tx.put("FinishEventIfPending", e, &n)
 }
 
@@ -92,7 +95,9 @@ func (tx *Tx) RepeatExecution(e *Execution, event term.EventID) {
 	n := *e
 	n.Version++
 	n.Count++
-	n.LastAt = tx.Now()
+	if n.LastAt = tx.Now(); n.LastAt.Before(n.FirstAt) { // the clock went back
+		n.LastAt = n.FirstAt
+	}
 	n.LastEventID = event
 	tx.put("RepeatExecution", e, &n)
 }

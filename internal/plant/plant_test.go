@@ -73,19 +73,19 @@ func TestEveryMoveFromEveryState(t *testing.T) {
 			}
 			tx.FenceIfFree(i, plant.Send{CommandID: id, QoS: 1, AckAfter: time.Second})
 		},
-		"WaitForGate":            func(tx *plant.Tx, i *plant.Intent) { tx.WaitForGate(i, term.GateLinkDown, time.Time{}) },
-		"MarkSendUnknown":        func(tx *plant.Tx, i *plant.Intent) { tx.MarkSendUnknown(i, now, "x") },
-		"PostponeWindow":         func(tx *plant.Tx, i *plant.Intent) { tx.PostponeWindow(i, now.Add(time.Hour)) },
-		"CountWeakEvidence":      func(tx *plant.Tx, i *plant.Intent) { tx.CountWeakEvidence(i, 1) },
-		"ReleaseEndpointIfEnded": func(tx *plant.Tx, i *plant.Intent) { tx.ReleaseEndpointIfEnded(i) },
-		"MarkDispatched":         func(tx *plant.Tx, i *plant.Intent) { tx.MarkDispatched(i) },
-		"MarkNotSent":            func(tx *plant.Tx, i *plant.Intent) { tx.MarkNotSent(i, now, "x") },
-		"MarkAcknowledged":       func(tx *plant.Tx, i *plant.Intent) { tx.MarkAcknowledged(i, term.Mark{}, time.Second) },
-		"MarkRetrying":           func(tx *plant.Tx, i *plant.Intent) { tx.MarkRetrying(i, now, "x") },
-		"MarkApplied":            func(tx *plant.Tx, i *plant.Intent) { tx.MarkApplied(i, "r") },
-		"MarkFailed":             func(tx *plant.Tx, i *plant.Intent) { tx.MarkFailed(i, "x") },
-		"MarkExpired":            func(tx *plant.Tx, i *plant.Intent) { tx.MarkExpired(i, "x") },
-		"MarkUncertain":          func(tx *plant.Tx, i *plant.Intent) { tx.MarkUncertain(i, "x") },
+		"WaitForGate":               func(tx *plant.Tx, i *plant.Intent) { tx.WaitForGate(i, term.GateLinkDown, time.Time{}) },
+		"MarkSendUnknown":           func(tx *plant.Tx, i *plant.Intent) { tx.MarkSendUnknown(i, now, "x") },
+		"PostponeWindow":            func(tx *plant.Tx, i *plant.Intent) { tx.PostponeWindow(i, now.Add(time.Hour)) },
+		"CountWeakEvidence":         func(tx *plant.Tx, i *plant.Intent) { tx.CountWeakEvidence(i, 1) },
+		"ReleaseEndpointIfUnproven": func(tx *plant.Tx, i *plant.Intent) { tx.ReleaseEndpointIfUnproven(i) },
+		"MarkDispatched":            func(tx *plant.Tx, i *plant.Intent) { tx.MarkDispatched(i) },
+		"MarkNotSent":               func(tx *plant.Tx, i *plant.Intent) { tx.MarkNotSent(i, now, "x") },
+		"MarkAcknowledged":          func(tx *plant.Tx, i *plant.Intent) { tx.MarkAcknowledged(i, term.Mark{}, time.Second) },
+		"MarkRetrying":              func(tx *plant.Tx, i *plant.Intent) { tx.MarkRetrying(i, now, "x") },
+		"MarkApplied":               func(tx *plant.Tx, i *plant.Intent) { tx.MarkApplied(i, "r") },
+		"MarkFailed":                func(tx *plant.Tx, i *plant.Intent) { tx.MarkFailed(i, "x") },
+		"MarkExpired":               func(tx *plant.Tx, i *plant.Intent) { tx.MarkExpired(i, "x") },
+		"MarkUncertain":             func(tx *plant.Tx, i *plant.Intent) { tx.MarkUncertain(i, "x") },
 	}
 	require.Len(t, plant.CommandMoves(), len(moves))
 	for _, m := range plant.CommandMoves() {

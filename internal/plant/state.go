@@ -259,7 +259,8 @@ func (s *State) OpenAttemptOf(id term.IntentID) (*Attempt, bool) {
 	return s.attempts[a], true
 }
 
-// PublishesOpen counts attempts handed out in this process life and not yet answered.
+// PublishesOpen counts open attempts: handed out and not yet answered, or left by an earlier life and not yet
+// judged.
 func (s *State) PublishesOpen() int {
 	return len(s.attempts)
 }

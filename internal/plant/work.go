@@ -112,12 +112,14 @@ type Work struct {
 	closedByCommand map[term.CommandID]term.IntentID
 	keys            map[string]bool // remembered in this turn
 	evaluated       int
+	evaluating      term.EventID
+	events          map[term.EventID]bool // recorded in this turn
 }
 
 // Begin starts a turn. now is the turn's one time; known are ended commands that the store was asked for.
 func (s *State) Begin(now time.Time, mint Mint, session *Session, known []*Intent) *Work {
 	w := &Work{state: s, session: session, mint: mint, now: Micros(now), seq: s.fence.Seq,
-		closed: map[term.IntentID]*Intent{}, closedByCommand: map[term.CommandID]term.IntentID{}, keys: map[string]bool{}}
+		closed: map[term.IntentID]*Intent{}, closedByCommand: map[term.CommandID]term.IntentID{}, keys: map[string]bool{}, events: map[term.EventID]bool{}}
 	for _, i := range known {
 		if _, open := s.intents[i.ID]; !open {
 			w.closed[i.ID] = i
@@ -214,6 +216,12 @@ func (w *Work) undo(mark int) {
 // apply puts a change into the picture and into the overlay of closed commands.
 func (w *Work) apply(before, after Row) {
 	w.state.replace(before, after)
+	if e, ok := after.(*Event); ok && e != nil && before == nil {
+		w.events[e.ID] = true
+	}
+	if e, ok := before.(*Event); ok && e != nil && after == nil {
+		delete(w.events, e.ID)
+	}
 	if k, ok := before.(*MessageKey); ok && k != nil {
 		delete(w.keys, k.ID)
 	}
@@ -381,10 +389,21 @@ func (tx *Tx) ChangedKind(kinds ...Kind) bool {
 // KeyRemembered tells whether an earlier message of this turn, or this one, remembered a key.
 func (tx *Tx) KeyRemembered(id string) bool { return tx.w.keys[id] }
 
-// MayEvaluate tells whether one more event may be evaluated in this turn, and counts it.
-func (tx *Tx) MayEvaluate() bool {
+// MayEvaluate tells whether one more event may be evaluated in this turn, counts it, and notes it as the one at
+// work.
+func (tx *Tx) MayEvaluate(id term.EventID) bool {
 	tx.w.evaluated++
+	tx.w.evaluating = id
 	return tx.w.evaluated <= MaxEventsPerTurn
+}
+
+// Evaluating is the event at work, or the last one that was: the one at fault when a decider breaks.
+func (w *Work) Evaluating() term.EventID { return w.evaluating }
+
+// HasEvent tells whether an event is recorded in this turn or still pending from an earlier one.
+func (tx *Tx) HasEvent(id term.EventID) bool {
+	_, pending := tx.w.state.events[id]
+	return pending || tx.w.events[id]
 }
 
 // FindIntent finds a command, open or ended: in the picture, or among those that this turn knows.

@@ -303,12 +303,18 @@ func (s *Service) observed() observe.Health {
 		Telemetry: h.Queued[3]}
 }
 
-// fence reads this life's fence, waiting for the database as long as it takes.
+// fence reads this life's fence, waiting for the database as long as it takes. Until then the broker is not
+// dialled, so the log has to say why.
 func (s *Service) fence(ctx context.Context) (plant.Fence, error) {
+	var said time.Time
 	for {
 		f, err := s.reader.Fence(ctx)
 		if err == nil {
 			return f, nil
+		}
+		if now := s.clock.Now(); ctx.Err() == nil && now.Sub(said) > time.Minute {
+			said = now
+			s.log.Error("the broker is not dialled yet: the reading connection to the database fails", "error", err)
 		}
 		again, stop := s.clock.After(200 * time.Millisecond)
 		select {

@@ -11,7 +11,7 @@ const (
 	EventProcessed EventStatus = "processed"
 	// EventDiscarded (end): stored for the record and fires nothing; the reason says why.
 	EventDiscarded EventStatus = "discarded"
-	// EventFailed (end): an evaluator broke on it; an engineer may replay it.
+	// EventFailed (end): set aside by an engineer's decision. A broken evaluator parks the whole message instead.
 	EventFailed EventStatus = "failed"
 )
 
@@ -24,7 +24,7 @@ const (
 	DiscardNone     DiscardReason = ""
 	DiscardBackfill DiscardReason = "backfill" // older than the freshness window when it came
 	DiscardOlder    DiscardReason = "older"    // not newer than what is already known of the endpoint
-	DiscardUnbound  DiscardReason = "disabled" // the endpoint is disabled
+	DiscardDisabled DiscardReason = "disabled" // the endpoint is disabled
 	DiscardDevice   DiscardReason = "device"   // the device is in maintenance or retired
 )
 
@@ -40,7 +40,7 @@ const (
 	ExecutionAlreadyTrue ExecutionOutcome = "already_true" // the target holds already, freshly observed
 	ExecutionInFlight    ExecutionOutcome = "in_flight"    // a command for the same target is under way
 	ExecutionRefused     ExecutionOutcome = "refused"      // a gate refused; the reason names it
-	ExecutionFailed      ExecutionOutcome = "failed"       // the evaluator broke
+	ExecutionFailed      ExecutionOutcome = "failed"       // set aside together with its event
 )
 
 func (ExecutionOutcome) Values() []string {

@@ -1,6 +1,6 @@
 package term
 
-// Names are chosen by people (lower-case letters, digits, '-', up to 64 characters) and appear in YAML,
+// Names are chosen by people (ValidName says of what) and appear in YAML,
 // URLs and logs. A serial number is a property of a device, not its identity: a spare part keeps the
 // device and its history.
 type (

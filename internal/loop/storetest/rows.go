@@ -99,7 +99,7 @@ func everyState(t *testing.T, open Opener) {
 	failed := func(tx *plant.Tx, i *plant.Intent) { receipt(tx, i, term.ReceiptResult); tx.MarkFailed(i, "rejected") }
 	expired := func(tx *plant.Tx, i *plant.Intent) { tx.MarkExpired(i, "deadline") }
 	uncertain := func(tx *plant.Tx, i *plant.Intent) { tx.MarkUncertain(i, "no proof") }
-	release := func(tx *plant.Tx, i *plant.Intent) { tx.ReleaseEndpointIfEnded(i) }
+	release := func(tx *plant.Tx, i *plant.Intent) { tx.ReleaseEndpointIfUnproven(i) }
 	wait := func(tx *plant.Tx, i *plant.Intent) { tx.WaitForGate(i, term.GateLinkDown, time.Time{}) }
 	weak := func(tx *plant.Tx, i *plant.Intent) { tx.CountWeakEvidence(i, 1) }
 	postpone := func(tx *plant.Tx, i *plant.Intent) { tx.PostponeWindow(i, tx.Now().Add(time.Hour)) }
@@ -199,7 +199,7 @@ func fold(t *testing.T, open Opener) {
 		func(tx *plant.Tx) { i = tx.MarkNotSent(i, tx.Now().Add(time.Second), "x") },
 		func(tx *plant.Tx) { i = fence(tx, i) },
 		func(tx *plant.Tx) { i = tx.MarkUncertain(i, "y") },
-		func(tx *plant.Tx) { i = tx.ReleaseEndpointIfEnded(i) },
+		func(tx *plant.Tx) { i = tx.ReleaseEndpointIfUnproven(i) },
 	)
 }
 

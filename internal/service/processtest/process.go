@@ -189,8 +189,42 @@ func (p *Process) Kill() { p.signal(syscall.SIGKILL); <-p.ended }
 // Term asks it to end.
 func (p *Process) Term() { p.signal(syscall.SIGTERM) }
 
-// Pause freezes it; Resume lets it go on.
-func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
+// Pause freezes it and returns when every thread of it stands still, which on a busy machine is not at once;
+// Resume lets it go on.
+func (p *Process) Pause() {
+	p.t.Helper()
+	p.signal(syscall.SIGSTOP)
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	for !p.standsStill() {
+		tick := time.NewTimer(time.Millisecond)
+		select {
+		case <-tick.C:
+		case <-p.ended:
+			return
+		case <-deadline.C:
+			p.t.Fatalf("process %d did not stop", p.command.Process.Pid)
+		}
+	}
+}
+
+func (p *Process) standsStill() bool {
+	states, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.command.Process.Pid))
+	if err != nil || len(states) == 0 {
+		return false
+	}
+	for _, file := range states {
+		stat, err := os.ReadFile(file)
+		if err != nil { // a thread that has just ended
+			continue
+		}
+		// The state follows the program's name, which is in brackets.
+		if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	return true
+}
 
 func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
 
