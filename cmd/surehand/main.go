@@ -66,6 +66,7 @@ func (s *serveCommand) Run(c *commands) error {
 	if err != nil {
 		return err
 	}
+	calmCollector()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	running, err := service.Start(ctx, service.Options{Config: conf, Log: log, Version: version(), Takeover: s.Takeover})
@@ -82,6 +83,17 @@ func (s *serveCommand) Run(c *commands) error {
 		cancel()
 	}()
 	return running.Wait()
+}
+
+// calmCollector trades memory for time: the live heap is small, a turn makes much short-lived garbage, and
+// collecting it was a third of the loop's CPU (bench: go_cpu). GOGC and GOMEMLIMIT of the environment win.
+func calmCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(2 << 30)
+	}
 }
 
 type migrateCommand struct {

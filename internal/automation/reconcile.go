@@ -236,7 +236,8 @@ func reportAbout(tx *plant.Tx, i *plant.Intent, d *plant.Device, p message.State
 		tx.RecordReceipt(receipt)
 		return
 	}
-	proves := value.Equal(i.TargetValue, tolerance(e, spec))
+	// A toggle or a pulse has no target to compare with: the device's report about this very command is its proof.
+	proves := i.Action != term.ActionAbsolute || value.Equal(i.TargetValue, tolerance(e, spec))
 	receipt.Reason = value.String()
 	switch {
 	case neverLeft(i), i.State == term.Applied && !proves, i.State == term.Failed && proves:

@@ -136,6 +136,7 @@ func Travelled(tx *plant.Tx) message.Outcome {
 	for _, d := range tx.State().Devices() {
 		tx.PlaceHold(plant.DeviceSubject(d.ID), term.HoldQuarantine, "surehand", "the database went back in time: commits were lost by a failover or a restore")
 	}
+	tx.LiftHoldIfHeld(plant.DevicesSubject, term.HoldQuarantine, "surehand", "each device is held by itself now")
 	return message.Outcome{Code: message.Accepted, Subject: plant.DevicesSubject}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"surehand/internal/dbstate/migrate"
 	"surehand/internal/plant"
+	"surehand/internal/term"
 )
 
 // Previous is how the process life before this one ended.
@@ -129,8 +130,17 @@ func (s *Store) NewGeneration(ctx context.Context) (*plant.State, error) {
 		return nil, err
 	}
 	// An older epoch in the row is our own start that was lost; a newer or equal one of another life is not.
-	fence, err := scanFence(conn.QueryRow(ctx, `UPDATE loop_state SET generation = $1, epoch = $2, life = $3, stopped_cleanly = false, drained = false
-		WHERE id = 1 AND (epoch < $2 OR (epoch = $2 AND life = $3)) RETURNING `+fenceColumns, uuid.NewString(), s.epoch, s.life))
+	// The hold comes with it, in the same statement: a process that dies next must not forget why.
+	hold := plant.TravelledHold(term.HoldID(uuid.NewString()), time.Now())
+	fence, err := scanFence(conn.QueryRow(ctx, `WITH begun AS (
+			UPDATE loop_state SET generation = $1, epoch = $2, life = $3, stopped_cleanly = false, drained = false
+			WHERE id = 1 AND (epoch < $2 OR (epoch = $2 AND life = $3)) RETURNING *
+		), held AS (
+			INSERT INTO holds (id, version, subject, reason, "by", why, at, is_open)
+			SELECT $4::uuid, 1, $5, $6, $7, $8, $9, true FROM begun
+			ON CONFLICT (subject, reason) WHERE is_open DO NOTHING
+		) SELECT `+fenceColumns+` FROM begun`, uuid.NewString(), s.epoch, s.life,
+		string(hold.ID), hold.Subject, string(hold.Reason), hold.By, hold.Why, hold.At))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, faultf(plant.FaultFenced, "another process life owns this database; end")
 	}

@@ -327,6 +327,16 @@ func TestCorrelation(t *testing.T) {
 	})
 }
 
+// proves D-7, quality 4: a pulse is proven by the report about its command, whatever value it shows.
+func TestReportProvesAPulse(t *testing.T) {
+	r := newRig(t)
+	r.command("door/open", term.Bool(true))
+	p := r.publish()
+	r.ended(p, term.AttemptSent)
+	r.report(p, message.Field{Key: "open", Value: term.Bool(false)}) // closed again already
+	r.is(p, term.Applied)
+}
+
 // proves D-18
 func TestContradictingReport(t *testing.T) {
 	r := newRig(t)

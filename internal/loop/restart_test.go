@@ -250,3 +250,15 @@ func TestDatabaseWentBackInTime(t *testing.T) {
 	r.hot()
 	require.Empty(t, r.published(), "quarantined")
 }
+
+// proves X-5 (device half): a process that dies between the new generation and the quarantine does not forget it.
+func TestQuarantineSurvivesACrashRightAfterTheNewGeneration(t *testing.T) {
+	r := newRig(t)
+	_, err := r.store.NewGeneration(r.ctx)
+	require.NoError(t, err)
+	r.start()
+	r.up()
+	require.Equal(t, term.GateQuarantine, r.command("fan-a/on", term.Bool(true)).WaitingFor)
+	require.Equal(t, message.Accepted, r.person(message.ReleaseHold{Subject: plant.DevicesSubject, Hold: term.HoldQuarantine, Reason: "compared"}).Code)
+	r.publish()
+}

@@ -354,6 +354,14 @@ func (*Parked) Open() bool     { return false }
 // DevicesSubject is the whole device half in a Hold.
 const DevicesSubject = "devices"
 
+// TravelledHold is the hold of the whole device half that a store places together with a new generation, in the
+// same transaction: a process that dies right after it must not forget that every device may know more than the
+// database. The loop puts a hold on each device in its place.
+func TravelledHold(id term.HoldID, at time.Time) *Hold {
+	return &Hold{ID: id, Version: 1, Subject: DevicesSubject, Reason: term.HoldQuarantine, By: "surehand", At: Micros(at),
+		Why: "the database went back in time: commits were lost by a failover or a restore"}
+}
+
 // DeviceSubject names a device in a Hold.
 func DeviceSubject(id term.DeviceID) string { return "device:" + string(id) }
 

@@ -8,3 +8,13 @@ func (db *Database) Load() (*plant.State, error) {
 	defer db.mu.Unlock()
 	return db.load()
 }
+
+// heldAlready tells whether an open hold for the same subject and reason is stored.
+func (db *Database) heldAlready(h *plant.Hold) bool {
+	for _, r := range db.rows {
+		if o, ok := r.(*plant.Hold); ok && o.Open() && o.Subject == h.Subject && o.Reason == h.Reason {
+			return true
+		}
+	}
+	return false
+}

@@ -3,10 +3,12 @@ package looptest
 import (
 	"context"
 	"slices"
+	"time"
 
 	"surehand/internal/loop"
 	"surehand/internal/message"
 	"surehand/internal/plant"
+	"surehand/internal/term"
 )
 
 // Memory is one process's handle on a Database: a loop.Store. Opening another handle fences this one.
@@ -172,6 +174,12 @@ func (m *Memory) NewGeneration(ctx context.Context) (*plant.State, error) {
 	f := m.db.fence
 	f.Generation = m.db.nextGeneration()
 	m.db.moveFence(f, false)
+	hold := plant.TravelledHold(term.HoldID(plant.DerivedID(time.Time{}, "travelled", f.Generation)), time.Time{})
+	if !m.db.heldAlready(hold) {
+		m.db.put(nil, hold)
+		last := &m.db.history[len(m.db.history)-1]
+		last.Changes = append(last.Changes, plant.Change{Move: "PlaceHold", After: hold})
+	}
 	return m.db.load()
 }
 
