@@ -40,7 +40,7 @@ func waitBehind(tx *plant.Tx, id term.EndpointID) {
 		return
 	}
 	var recheck time.Time
-	if !live(holder.State) && holder.Action == term.ActionAbsolute && holder.LapseAt.After(tx.Now()) {
+	if !holder.State.Live() && holder.Action == term.ActionAbsolute && holder.LapseAt.After(tx.Now()) {
 		recheck = holder.LapseAt
 	}
 	for n, q := range tx.State().Queue(id) {
@@ -55,7 +55,7 @@ func waitBehind(tx *plant.Tx, id term.EndpointID) {
 // letGo releases an endpoint for the next command when its holder is an absolute action that ended unproven
 // and whose last copy has lapsed. The old command stays as it is.
 func letGo(tx *plant.Tx, holder *plant.Intent) bool {
-	if live(holder.State) || holder.Action != term.ActionAbsolute || holder.LapseAt.After(tx.Now()) {
+	if holder.State.Live() || holder.Action != term.ActionAbsolute || holder.LapseAt.After(tx.Now()) {
 		return false
 	}
 	queue := tx.State().Queue(holder.EndpointID)
@@ -67,15 +67,6 @@ func letGo(tx *plant.Tx, holder *plant.Intent) bool {
 	}
 	tx.ReleaseEndpointIfUnproven(holder)
 	return true
-}
-
-// live states still move by themselves.
-func live(s term.CommandState) bool {
-	switch s {
-	case term.PendingDispatch, term.Dispatched, term.Acknowledged, term.Retrying:
-		return true
-	}
-	return false
 }
 
 // send fences the first waiting command of a free endpoint, or ends it, or notes what it waits for. It tells

@@ -71,7 +71,7 @@ func CancelCommand(tx *plant.Tx, m message.Message, p message.CancelCommand) mes
 		return noSuchCommand(p.IntentID)
 	}
 	_, sending := tx.State().OpenAttemptOf(i.ID)
-	if i.AttemptCount > 0 || sending || !live(i.State) {
+	if i.AttemptCount > 0 || sending || !i.State.Live() {
 		return message.Outcome{Code: message.Refused, Reason: "left_already", State: string(i.State), Subject: IntentSubject(i.ID), ID: string(i.ID),
 			Detail: fmt.Sprintf("The command is %s. Only a command of which nothing has left can be cancelled.", i.State)}
 	}
@@ -156,7 +156,7 @@ func Stop(tx *plant.Tx, p message.StopRequested) message.Outcome {
 func UnderWay(s *plant.State) int {
 	n := 0
 	for _, i := range s.Intents() {
-		if live(i.State) && i.AttemptCount > 0 {
+		if i.State.Live() && i.AttemptCount > 0 {
 			n++
 		}
 	}

@@ -103,7 +103,7 @@ func Started(tx *plant.Tx) message.Outcome {
 // two process lives neither holds a command for hours nor sends one long after it was wanted.
 func clampWindows(tx *plant.Tx) {
 	for _, i := range tx.State().Intents() {
-		if !live(i.State) {
+		if !i.State.Live() {
 			continue
 		}
 		timing := tx.State().Timing(i.DeviceID)
@@ -162,7 +162,7 @@ func extendWindows(tx *plant.Tx) {
 	least := tx.Now().Add(plant.OutageGrace)
 	for _, i := range tx.State().Intents() {
 		silenceJudged := i.State != term.Retrying || i.NextAttemptAt.IsZero() || i.AttemptCount >= i.MaxAttempts // else its due time stands
-		if i.AttemptCount > 0 && live(i.State) && silenceJudged && i.DueAt.Before(least) && i.WaitingFor == term.GateNone {
+		if i.AttemptCount > 0 && i.State.Live() && silenceJudged && i.DueAt.Before(least) && i.WaitingFor == term.GateNone {
 			tx.PostponeWindow(i, least)
 		}
 	}

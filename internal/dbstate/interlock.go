@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"surehand/internal/plant"
 )
@@ -63,6 +64,11 @@ func (s *Store) takeInterlock(ctx context.Context, conn *pgx.Conn, takeover bool
 			s.log.Info("ending our own lost database session", "pid", since.pid)
 		case takeover:
 			s.log.Warn("taking over: ending the other process's database session", "holder", holder.Application, "pid", since.pid)
+			took, err := endAndTake(ctx, conn, since)
+			if took || err != nil {
+				return err
+			}
+			continue
 		case looks > 1:
 			looks--
 			if err := wait(ctx, startPause); err != nil {
@@ -76,8 +82,24 @@ func (s *Store) takeInterlock(ctx context.Context, conn *pgx.Conn, takeover bool
 			return err
 		}
 	}
-	_, _, err := holderOf(ctx, conn)
-	return faultf(plant.FaultAway, "the interlock of this database is still held after its holder was ended: %w", err)
+	return faultf(plant.FaultAway, "the interlock of this database is still held after its holder was ended; does something restart the other process?")
+}
+
+// endAndTake ends a session and stands in the lock's queue before its process can come back: the lock goes to
+// us the moment the session ends, and its process then finds a stranger in possession and ends.
+func endAndTake(ctx context.Context, conn *pgx.Conn, b backend) (bool, error) {
+	both := &pgx.Batch{}
+	both.Queue("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2", b.pid, b.since)
+	both.Queue("SELECT pg_advisory_lock($1)", interlockKey) // lock_timeout of the session bounds the wait
+	err := conn.SendBatch(ctx, both).Close()
+	var answer *pgconn.PgError
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.As(err, &answer) && answer.Code == "55P03":
+		return false, nil
+	}
+	return false, beforeCommit("take the interlock over", err)
 }
 
 // holderOf finds the session that holds the interlock.

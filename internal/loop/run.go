@@ -154,6 +154,7 @@ func (l *Loop) open(ctx context.Context) error {
 			l.state = state
 			l.epoch.Store(state.Fence().Epoch)
 			l.turned.Store(l.clock.Now().UnixMicro())
+			l.backAgain()
 			close(l.opened)
 			return nil
 		}

@@ -9,7 +9,7 @@ import (
 
 // DerivedID makes a UUIDv8 of 48 bits of time in milliseconds and 74 bits of a hash of the parts: the same
 // thing has the same id in every process life, and ids are ordered by time, which keeps unique indexes flat
-// as they grow (performance-limits § 3).
+// as they grow.
 func DerivedID(at time.Time, parts ...string) string {
 	sum := digest(parts)
 	var b [16]byte

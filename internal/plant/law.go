@@ -39,11 +39,10 @@ var intentLaws = []law[Intent]{
 	}},
 	{"intent_holding_has_command_id", func(r *Intent) bool { return implies(r.HoldsEndpoint, r.CommandID != "") }},
 	{"intent_open_while_live_or_holding", func(r *Intent) bool {
-		live := oneOf(r.State, term.PendingDispatch, term.Dispatched, term.Acknowledged, term.Retrying)
-		return r.ClosedAt.IsZero() == (live || r.HoldsEndpoint)
+		return r.ClosedAt.IsZero() == (r.State.Live() || r.HoldsEndpoint)
 	}},
 	{"intent_live_has_timer", func(r *Intent) bool {
-		return implies(oneOf(r.State, term.PendingDispatch, term.Dispatched, term.Acknowledged, term.Retrying), !r.DueAt.IsZero())
+		return implies(r.State.Live(), !r.DueAt.IsZero())
 	}},
 	{"intent_attempts_bounded", func(r *Intent) bool {
 		return r.AttemptCount >= 0 && r.AttemptCount <= r.MaxAttempts && r.AttemptCount <= r.AttemptNumber && r.MaxAttempts <= MaxAttemptsLimit

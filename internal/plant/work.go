@@ -327,7 +327,7 @@ func stateWord(r Row) string {
 	return ""
 }
 
-// put records a change. A row that breaks the law is a bug of ours: invariant 6 or 8 of quality.md.
+// put records a change. A row that breaks the law is a bug of ours: invariant 6 or 8 of docs/invariants.md.
 func (tx *Tx) put(move string, before, after Row) {
 	if err := Lawful(after); err != nil {
 		broken(6, "%s: %v", move, err)

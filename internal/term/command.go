@@ -42,6 +42,11 @@ func CommandStates() []CommandState {
 // Ended tells whether the state can never change again.
 func (s CommandState) Ended() bool { return s == Applied || s == Failed || s == Expired }
 
+// Live tells whether the state still moves by itself: in time it becomes an end or uncertain.
+func (s CommandState) Live() bool {
+	return s == PendingDispatch || s == Dispatched || s == Acknowledged || s == Retrying
+}
+
 // DeviceClass says what recovery may do with a device. A: dedupes by command id and keeps the result
 // over a reboot. B: dedupes in memory, void after a new boot id. C: plain output, every copy acts.
 type DeviceClass string

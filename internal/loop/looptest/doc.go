@@ -6,7 +6,7 @@
 // rows, the event log and the history of commits, and can fail in every way a commit can: before, after it
 // happened, without a word, late, or by going back in time. Fault says which; Settle always tells the truth.
 //
-// Invariants holds rows, log and history against quality.md without SQL.
+// Invariants holds rows, log and history against docs/invariants.md without SQL.
 //
 // Everything is a function of its inputs: same seed and same calls, same rows, ids and order. Nothing here
 // imports testing, so the lab's simulation uses it too; nothing here decides anything.

@@ -11,7 +11,7 @@ import (
 )
 
 // Invariants holds everything that the database keeps (rows, log, history) against the device invariants of
-// quality.md and returns what is broken, each with its number; empty when all is well. Number 0 stands for the
+// docs/invariants.md and returns what is broken, each with its number; empty when all is well. Number 0 stands for the
 // laws of single rows and for references.
 func Invariants(db *Database) []string {
 	db.mu.Lock()
