@@ -14,6 +14,7 @@ import (
 
 	"surehand/internal/config"
 	"surehand/internal/dbstate/migrate"
+	"surehand/internal/dbstate/read"
 	"surehand/internal/embedded"
 	"surehand/internal/message"
 	"surehand/internal/observe"
@@ -48,6 +49,9 @@ func (d *demoCommand) Run() (err error) {
 	}
 	defer func() { err = errors.Join(err, endDatabase()) }()
 	if err := migrate.Up(ctx, databaseURL, log); err != nil {
+		return err
+	}
+	if err := onlyTheDemos(ctx, databaseURL); err != nil {
 		return err
 	}
 	brokerURL, endBroker, err := d.broker(log)
@@ -107,6 +111,33 @@ func (d *demoCommand) database(ctx context.Context, log *slog.Logger) (url strin
 		return "", nil, errors.Join(err, end())
 	}
 	return server.URL("surehand"), end, nil
+}
+
+// onlyTheDemos refuses a database with devices of a real site: the demo must not switch anything there.
+func onlyTheDemos(ctx context.Context, url string) error {
+	reader, err := read.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	ours, problems := config.Devices(greenhouse)
+	if len(problems) > 0 {
+		return fmt.Errorf("greenhouse.yaml, line %d: %s", problems[0].Line, problems[0].Detail)
+	}
+	known := map[string]bool{}
+	for _, d := range ours.Devices {
+		known[d.Serial] = true
+	}
+	page, err := reader.Devices(ctx, read.DeviceFilter{})
+	if err != nil {
+		return err
+	}
+	for _, d := range page.Items {
+		if !known[d.Serial] {
+			return fmt.Errorf("the database of SUREHAND_DATABASE_URL has a device %s that is not the demo's: unset the variable, or name a database of the demo's own", d.ID)
+		}
+	}
+	return nil
 }
 
 // broker is the outside one when it is named, else one inside this process.

@@ -22,6 +22,12 @@ func TestPrecedenceOfGates(t *testing.T) {
 	require.Equal(t, term.RefusingGates()[1:], order(refusingChecks), "the first, unknown_endpoint, is told before there is a target")
 	require.Equal(t, term.WaitingGates(), order(waitingChecks))
 
+	for _, gate := range append(term.RefusingGates()[3:], term.WaitingGates()...) { // those of a hand command
+		if gate != term.GateValue && gate != term.GateHoldOff { // told by the fact, or never met by hand
+			require.NotEmpty(t, explain(gate, ""), "%s tells a person nothing", gate)
+		}
+	}
+
 	s, err := plant.Load(plant.Fence{}, []plant.Row{
 		&plant.Organisation{ID: "o", Version: 1}, &plant.Farm{ID: "f", Version: 1, OrganisationID: "o"},
 		&plant.Profile{ID: "p", Version: 1, Class: term.ClassA, Endpoints: []term.EndpointSpec{{Key: "k", Kind: term.Sensor, Type: term.TypeInt}}},

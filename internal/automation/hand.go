@@ -19,7 +19,7 @@ func SendCommand(tx *plant.Tx, m message.Message, p message.SendCommand) message
 	case term.GateValue:
 		return message.Outcome{Code: message.Invalid, Reason: string(refusing), Problems: []message.Problem{{Pointer: "/value", Detail: factOf(inputs, refusing)}}}
 	default:
-		return message.Outcome{Code: message.Refused, Reason: string(refusing), Detail: factOf(inputs, refusing), Subject: "endpoint:" + string(p.Endpoint)}
+		return message.Outcome{Code: message.Refused, Reason: string(refusing), Detail: explain(refusing, factOf(inputs, refusing)), Subject: "endpoint:" + string(p.Endpoint)}
 	}
 	x := plant.Execution{ID: term.ExecutionID(tx.NewID()), Source: term.SourceHand, TargetID: p.Endpoint, Gates: inputs, Reason: p.Reason}
 	e, _ := tx.State().Endpoint(p.Endpoint)
@@ -44,7 +44,7 @@ func SendCommand(tx *plant.Tx, m message.Message, p message.SendCommand) message
 		out.State = string(now.State)
 		if now.WaitingFor != term.GateNone {
 			out.Reason = string(now.WaitingFor)
-			out.Detail = "It waits for: " + string(now.WaitingFor) + "."
+			out.Detail = explain(now.WaitingFor, "")
 		}
 	}
 	return out

@@ -74,7 +74,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	seed := *seedFlag
 	if seed == 0 {
-		seed = rand.Uint64()
+		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("replay the moments of this run with -run '^%s$' -seed %d", t.Name(), seed)
 	w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), ends: map[string]string{}}

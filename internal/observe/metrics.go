@@ -62,7 +62,7 @@ func NewMetrics(version string, health func() Health) *Metrics {
 	m.rejected = m.counters("inputs_rejected_total", "Input that is not of the contract, by reason.", "reason")
 	m.ignored = m.counters("inputs_ignored_total", "Readings and reports that change nothing, by reason.", "reason")
 	m.stale = m.counters("results_stale_total", "Results of workers that came after their attempt had ended.", "result")
-	m.uncounted = m.counters("other_counts_total", "Counts of the loop that have no metric of their own.", "name")
+	m.uncounted = m.counters("worker_counts_total", "What workers tell outside a turn: broker connections, messages refused or dropped, publishes by result.", "name", "label")
 	m.logRows = m.counters("log_rows_total", "Rows of the event log, by outcome.", "outcome")
 	m.holds = m.counters("holds_total", "Holds placed, by reason.", "reason")
 	m.turns = m.counter("loop_turns_total", "Turns of the loop that were shown.")
@@ -157,8 +157,8 @@ func (m *Metrics) counter(name, help string) prometheus.Counter {
 	return c
 }
 
-func (m *Metrics) counters(name, help, label string) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "surehand", Name: name, Help: help}, []string{label})
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "surehand", Name: name, Help: help}, labels)
 	m.registry.MustRegister(c)
 	return c
 }
@@ -197,6 +197,15 @@ var (
 	ignorances = []string{"retained", "repeated", "unknown_key"}
 )
 
+// word lets only a short word of letters, digits and '_' be a label: workers label with words of our own, and a
+// mistake there must not let text from outside make a series.
+func word(label string) string {
+	if len(label) > 32 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+		return "other"
+	}
+	return label
+}
+
 func (m *Metrics) count(c plant.Count) {
 	switch c.Name {
 	case "input_rejected":
@@ -214,7 +223,7 @@ func (m *Metrics) count(c plant.Count) {
 		up := map[string]float64{"up": 1}[word]
 		m.links.WithLabelValues(oneOf(link, string(plant.LinkTelemetry), string(plant.LinkAnswers), string(plant.LinkCommands))).Set(up)
 	default:
-		m.uncounted.WithLabelValues(c.Name).Inc() // names are words of our code
+		m.uncounted.WithLabelValues(c.Name, word(c.Label)).Inc() // names are words of our code
 	}
 }
 

@@ -94,6 +94,7 @@ func (s *Service) join() {
 	s.metrics = observe.NewMetrics(s.options.Version, s.observed)
 	s.logs = observe.NewLogs(s.log)
 	s.hub = api.NewHub(s.reader, s.log)
+	s.metrics.Watch("stream_clients", "Open event streams.", func() float64 { return float64(s.hub.Clients()) })
 	s.crew = workers.NewCrew(workers.CrewOptions{
 		Publisher: publisher{s}, Poster: poster{s}, Clock: s.clock, NewID: s.mint.ID, Count: s.metrics.Count,
 	})
