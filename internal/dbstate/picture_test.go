@@ -201,7 +201,7 @@ func (w *world) trace() (out []string) {
 // proves quality 13 and 17: on PostgreSQL the picture equals a fresh load after every committed turn, and the
 // same seed gives the same trace on PostgreSQL and in memory.
 func TestPictureAndTraceOnPostgreSQL(t *testing.T) {
-	for seed := uint64(1); seed <= 5; seed++ {
+	for seed := uint64(1); seed <= 3; seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			const steps = 60
@@ -252,7 +252,7 @@ func TestPictureInMemory(t *testing.T) {
 }
 
 // memorySeeds is small enough for every run of the tests under the race detector.
-const memorySeeds = 40
+const memorySeeds = 15
 
 // rest lets every link come back and nobody say anything until no timer is left: then every command has come
 // to an end, or is honestly uncertain (quality 7).
