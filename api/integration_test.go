@@ -111,6 +111,7 @@ func TestTheWholePath(t *testing.T) {
 	})
 	<-l.Opened()
 	hands.say(message.FromWorker, message.LinkChanged{Link: plant.LinkCommands, Up: true})
+	hands.say(message.FromWorker, message.SessionDrained{Link: plant.LinkAnswers})
 
 	base := "http://" + listener.Addr().String()
 	ask := func(method, path, mediaType, body, key string) (int, map[string]any) {

@@ -2,6 +2,8 @@ package api
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -150,7 +152,8 @@ func TestFaultsOfReading(t *testing.T) {
 		"/api/v1/executions/" + idA, "/api/v1/executions/x", "/api/v1/executions/" + idA + "/timeline", "/api/v1/devices/none", "/api/v1/devices/%00", "/api/v1/devices/a%2Fb/events"} {
 		requireProblem(t, b.ask(http.MethodGet, path, ""), http.StatusNotFound, "not_found")
 	}
-	for cause, status := range map[error]int{errors.New("ERROR: secret detail (SQLSTATE XX000)"): http.StatusServiceUnavailable, read.ErrCursor: http.StatusUnprocessableEntity} {
+	for cause, status := range map[error]int{errors.New("ERROR: secret detail (SQLSTATE XX000)"): http.StatusInternalServerError,
+		fmt.Errorf("secret host: %w", io.ErrUnexpectedEOF): http.StatusServiceUnavailable, read.ErrCursor: http.StatusUnprocessableEntity} {
 		b.reader.set(func(f *fakeReader) { f.err = cause })
 		for route, path := range reads {
 			if route == "/healthz" || route == "/readyz" || route == "/api/v1/system" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -333,7 +334,7 @@ func TestStreamsHaveABound(t *testing.T) {
 
 func TestAStreamOfAnAbsentDatabaseIsAnOrdinaryAnswer(t *testing.T) {
 	b := newBench(t)
-	b.reader.err = errors.New("away")
+	b.reader.err = io.ErrUnexpectedEOF
 	requireProblem(t, b.ask(http.MethodGet, "/api/v1/stream", ""), http.StatusServiceUnavailable, "database_unavailable")
 	require.Zero(t, b.Hub().Clients())
 }

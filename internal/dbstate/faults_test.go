@@ -210,7 +210,7 @@ func TestServerThatLosesCommitsIsRefused(t *testing.T) {
 func TestSchemaIsChecked(t *testing.T) {
 	empty := connect(t, embeddedtest.Database(t))
 	_, err := empty.Open(t.Context(), uid(1))
-	requireFault(t, plant.FaultBug, err)
+	requireFault(t, plant.FaultRefused, err)
 	require.ErrorIs(t, err, migrate.ErrEmpty)
 	require.ErrorContains(t, err, "surehand migrate")
 }
