@@ -2,6 +2,8 @@
 
 GO        ?= go
 STATE     := .state
+# Arguments of the demo, e.g. make run DEMOFLAGS='--verbose --listen 127.0.0.1:8760'
+DEMOFLAGS ?=
 # Extra arguments for go test, e.g. make test TESTFLAGS='-run Fence ./internal/loop'
 TESTFLAGS ?= ./...
 # RACE=require fails without the race detector (CI); RACE=off leaves it out.
@@ -15,7 +17,9 @@ help: ## explain every target
 
 run: ## start the demo: database, broker, simulated devices, Surehand
 	@mkdir -p $(STATE)
-	$(GO) run ./cmd/surehand-lab demo
+	@echo "building; the first time takes minutes"
+	$(GO) build -o $(STATE)/bin/ ./cmd/surehand-lab
+	@exec $(STATE)/bin/surehand-lab demo $(DEMOFLAGS)
 
 test: ## run all tests with real PostgreSQL and a real broker
 	@mkdir -p $(STATE)

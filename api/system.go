@@ -28,7 +28,8 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, status, Liveness{OK: status == http.StatusOK, LastTurn: plant.Micros(h.LastTurn)})
 }
 
-// readyz: everything is there to decide and to drive hardware. A process that fails this should be waited for.
+// readyz: everything is there to decide and to write. A process that fails this should be waited for. A lost broker
+// does not make it unready: people are answered, and commands wait; /system and the stream show the links.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), pingWithin)
 	defer cancel()

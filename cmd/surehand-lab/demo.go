@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -26,18 +27,18 @@ import (
 var greenhouse []byte
 
 type demoCommand struct {
-	State  string  `help:"Folder of the demo's database." default:".state" type:"path"`
-	Listen string  `help:"Address of the HTTP interface, on loopback." default:"127.0.0.1:8750"`
-	Speed  float64 `help:"Model seconds in a second." default:"20"`
-	Seed   uint64  `help:"Seed of the simulated devices." default:"1"`
-	Quiet  bool    `help:"Log warnings only."`
+	State   string  `help:"Folder of the demo's database." default:".state" type:"path"`
+	Listen  string  `help:"Address of the HTTP interface, on loopback." default:"127.0.0.1:8750" env:"SUREHAND_HTTP_LISTEN"`
+	Speed   float64 `help:"Model seconds in a second." default:"20"`
+	Seed    uint64  `help:"Seed of the simulated devices." default:"1"`
+	Verbose bool    `help:"Log every stage, not only warnings."`
 }
 
 // Run starts the parts in order and ends them in reverse.
 func (d *demoCommand) Run() (err error) {
-	level := slog.LevelInfo
-	if d.Quiet {
-		level = slog.LevelWarn
+	level := slog.LevelWarn // the instructions stay in sight
+	if d.Verbose {
+		level = slog.LevelInfo
 	}
 	log := observe.NewLogger(os.Stderr, level)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -48,10 +49,12 @@ func (d *demoCommand) Run() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, endDatabase()) }()
-	if err := migrate.Up(ctx, databaseURL, log); err != nil {
-		return err
+	if os.Getenv("SUREHAND_DATABASE_URL") != "" {
+		if err := onlyTheDemos(ctx, databaseURL); err != nil {
+			return err
+		}
 	}
-	if err := onlyTheDemos(ctx, databaseURL); err != nil {
+	if err := migrate.Up(ctx, databaseURL, log); err != nil {
 		return err
 	}
 	brokerURL, endBroker, err := d.broker(log)
@@ -80,11 +83,11 @@ func (d *demoCommand) Run() (err error) {
 		return errors.Join(err, <-ended)
 	}
 	house.Start()
-	d.explain(running.Address())
+	d.explain(running.Address(), databaseURL, brokerURL)
 
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(os.Stderr, "\nStopping. The database stays in", d.State)
+		fmt.Fprintln(os.Stderr, "\nStopping. The database keeps what happened; start again to go on.")
 		running.Stop(false)
 		err = <-ended
 	case err = <-ended:
@@ -115,6 +118,11 @@ func (d *demoCommand) database(ctx context.Context, log *slog.Logger) (url strin
 
 // onlyTheDemos refuses a database with devices of a real site: the demo must not switch anything there.
 func onlyTheDemos(ctx context.Context, url string) error {
+	if err := migrate.Check(ctx, url); errors.Is(err, migrate.ErrEmpty) {
+		return nil
+	} else if err != nil { // a site's older schema is not ours to migrate
+		return err
+	}
 	reader, err := read.Open(ctx, url)
 	if err != nil {
 		return err
@@ -144,6 +152,9 @@ func onlyTheDemos(ctx context.Context, url string) error {
 func (d *demoCommand) broker(log *slog.Logger) (url string, end func() error, err error) {
 	if url := os.Getenv("SUREHAND_MQTT_URL"); url != "" {
 		return url, func() error { return nil }, nil
+	}
+	if !d.Verbose { // its warnings are about itself, not about the greenhouse
+		log = observe.NewLogger(os.Stderr, slog.LevelError)
 	}
 	broker, err := embedded.StartBroker("127.0.0.1:0", log)
 	if err != nil {
@@ -179,16 +190,19 @@ func (d *demoCommand) furnish(ctx context.Context, s *service.Service) error {
 	return nil
 }
 
-func (d *demoCommand) explain(address string) {
+func (d *demoCommand) explain(address, databaseURL, brokerURL string) {
 	base := "http://" + address
 	fmt.Fprintf(os.Stderr, `
+Database %[3]s
+Broker   %[4]s
+
 A greenhouse of ten devices is running. Surehand reads them over MQTT, fires its
 rules, sends commands, and calls a command applied only with proof. Look at it:
 
   curl -s %[1]s/api/v1/devices                        the devices
   curl -s %[1]s/api/v1/devices/climate                one of them, with what was last seen of it
   curl -s '%[1]s/api/v1/commands?limit=5'             the newest commands and their states
-  curl -s %[1]s/api/v1/commands/ID/timeline           everything about one of them
+  curl -s %[1]s/api/v1/commands/ID/timeline           everything about one of them (an id from the line above)
   curl -s '%[1]s/api/v1/executions?limit=5'           why a rule did, or did not, do something
   curl -N %[1]s/api/v1/stream                         all of it as it happens
   curl -s %[1]s/metrics | grep ^surehand_             the figures
@@ -196,10 +210,21 @@ rules, sends commands, and calls a command applied only with proof. Look at it:
 Switch something by hand:
 
   curl -s %[1]s/api/v1/commands -H 'Content-Type: application/json' \
-       -H "Idempotency-Key: $(date +%%s)" -d '{"endpoint":"lamp-1/level","value":35}'
+       -H "Idempotency-Key: $(date +%%s)" -d '{"endpoint":"heater-1/on","value":true}'
 
-Break it: end this with kill -9 and start it again. Nothing is fired twice, nothing is lost.
-Ctrl-C ends it.
+Break it: kill -9 %[2]d while commands are in flight, and start it again. Nothing is fired twice, nothing
+is lost. The simulated devices die with it, so a command that was acknowledged may stay uncertain: nobody can
+know. It lets its endpoint go to the next command after about a minute and a half; a person who has looked may
+POST {"verdict":"applied","reason":"..."} to /api/v1/commands/ID/verdict. Ctrl-C ends it.
 
-`, base)
+`, base, os.Getpid(), place(databaseURL), brokerURL)
+}
+
+// place is a database without its password.
+func place(databaseURL string) string {
+	u, err := url.Parse(databaseURL)
+	if err != nil {
+		return "(as given)"
+	}
+	return u.Redacted()
 }

@@ -202,7 +202,9 @@ func TestSecondProcess(t *testing.T) {
 }
 
 func TestServerThatLosesCommitsIsRefused(t *testing.T) {
-	_, err := dbstate.Connect(t.Context(), dbstate.Options{URL: database(t)})
+	unsafe := embeddedtest.Postgres(t) // of its own: an outside server of the tests may well sync
+	require.NoError(t, unsafe.CreateDatabase(t.Context(), "unsafe"))
+	_, err := dbstate.Connect(t.Context(), dbstate.Options{URL: unsafe.URL("unsafe")})
 	require.ErrorContains(t, err, "fsync=off")
 	require.ErrorContains(t, err, "set fsync=on")
 }

@@ -73,18 +73,11 @@ func StartMosquitto(ctx context.Context, options MosquittoOptions) (*Mosquitto, 
 	if err != nil {
 		return nil, err
 	}
-	if m.program, m.libraries = findMosquitto(packages); m.program == "" {
-		err := bring(ctx, m.log, packages, mosquittoSoftware, func() bool {
-			found, _ := findMosquitto(packages)
-			return found != ""
-		})
-		if err != nil {
-			return nil, err
-		}
-		if m.program, m.libraries = findMosquitto(packages); m.program == "" {
-			return nil, errors.New("mosquitto was installed but is in none of PATH, /usr/sbin, /usr/local/sbin; " + mosquittoSoftware.byHand)
-		}
+	program, err := findOrBring(ctx, m.log, packages, mosquittoSoftware, "mosquitto")
+	if err != nil {
+		return nil, err
 	}
+	m.program, m.libraries = program.Path, program.Libraries
 	if m.as, err = serverIdentity("mosquitto", "nobody"); err != nil {
 		return nil, err
 	}
@@ -118,20 +111,81 @@ func OutsideMosquitto(address string) (*Mosquitto, error) {
 	return &Mosquitto{address: rest, outside: true}, nil
 }
 
-func findMosquitto(packages string) (program, libraries string) {
-	if found, err := exec.LookPath("mosquitto"); err == nil {
-		return found, ""
+var mosquittoClientSoftware = software{
+	title:    "mosquitto's clients",
+	install:  "mosquitto-clients",
+	programs: []string{"usr/bin/mosquitto_pub", "usr/bin/mosquitto_sub"},
+	unpack: func(ctx context.Context, a *apt) ([]string, error) {
+		_, err := a.run(ctx, "/", "apt-cache", a.options("show", "mosquitto-clients")...)
+		return []string{"mosquitto-clients"}, err
+	},
+	byHand: "install mosquitto_pub and mosquitto_sub (Debian: 'apt-get install mosquitto-clients', Homebrew: 'brew install mosquitto')",
+}
+
+// Program is a program that was found or brought.
+type Program struct {
+	Path string
+	// Libraries is the folder of shared libraries that came with it; empty for an installed program.
+	Libraries string
+}
+
+// Command runs it with its libraries.
+func (p Program) Command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, p.Path, args...)
+	if p.Libraries != "" {
+		c.Env = append(os.Environ(), "LD_LIBRARY_PATH="+p.Libraries)
+	}
+	return c
+}
+
+// FindMosquitto finds or brings the broker's program without starting it.
+func FindMosquitto(ctx context.Context, log *slog.Logger) (Program, error) {
+	return findOrBringDefault(ctx, log, mosquittoSoftware, "mosquitto")
+}
+
+// FindMosquittoClient finds or brings mosquitto_pub or mosquitto_sub.
+func FindMosquittoClient(ctx context.Context, name string, log *slog.Logger) (Program, error) {
+	return findOrBringDefault(ctx, log, mosquittoClientSoftware, name)
+}
+
+func findOrBringDefault(ctx context.Context, log *slog.Logger, soft software, name string) (Program, error) {
+	packages, err := packagesFolder("")
+	if err != nil {
+		return Program{}, err
+	}
+	return findOrBring(ctx, loggerOrNone(log), packages, soft, name)
+}
+
+func findOrBring(ctx context.Context, log *slog.Logger, packages string, soft software, name string) (Program, error) {
+	if found := findProgram(packages, name); found.Path != "" {
+		return found, nil
+	}
+	if err := bring(ctx, log, packages, soft, func() bool { return findProgram(packages, name).Path != "" }); err != nil {
+		return Program{}, err
+	}
+	found := findProgram(packages, name)
+	if found.Path == "" {
+		return found, errors.New(name + " was installed but is in none of PATH, /usr/sbin, /usr/local/sbin; " + soft.byHand)
+	}
+	return found, nil
+}
+
+func findProgram(packages, name string) Program {
+	if found, err := exec.LookPath(name); err == nil {
+		return Program{Path: found}
 	}
 	// sbin is not on a normal user's PATH in Debian.
-	for _, found := range []string{"/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/opt/homebrew/sbin/mosquitto"} {
-		if _, err := os.Stat(found); err == nil {
-			return found, ""
+	for _, folder := range []string{"/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin"} {
+		if found := filepath.Join(folder, name); executable(found) {
+			return Program{Path: found}
 		}
 	}
-	if found := filepath.Join(packages, "root/usr/sbin/mosquitto"); executable(found) {
-		return found, unpackedLibraries(packages)
+	for _, folder := range []string{"root/usr/sbin", "root/usr/bin"} {
+		if found := filepath.Join(packages, folder, name); executable(found) {
+			return Program{Path: found, Libraries: unpackedLibraries(packages)}
+		}
 	}
-	return "", ""
+	return Program{}
 }
 
 func executable(path string) bool {

@@ -82,7 +82,7 @@ func Start(ctx context.Context, o Options) (*Service, error) {
 	}
 	if s.listener, err = net.Listen("tcp", o.Config.HTTP.Listen); err != nil {
 		s.reader.Close()
-		return nil, errors.Join(fmt.Errorf("listen on %s: %w", o.Config.HTTP.Listen, err), s.store.Close())
+		return nil, errors.Join(fmt.Errorf("listen on %s: %w; is another surehand running? SUREHAND_HTTP_LISTEN names another address", o.Config.HTTP.Listen, err), s.store.Close())
 	}
 	s.join()
 	go s.run(ctx)

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/eclipse/paho.golang/paho"
+
+	"surehand/internal/embedded"
 )
 
 // patience is how long a test waits for something that must come.
@@ -63,8 +65,12 @@ func startBroker(dir string, port int) (*broker, error) {
 	if err := os.WriteFile(path, []byte(config), 0o644); err != nil {
 		return nil, err
 	}
+	program, err := embedded.FindMosquitto(context.Background(), nil)
+	if err != nil {
+		return nil, err
+	}
 	b := &broker{
-		process: exec.Command("/usr/sbin/mosquitto", "-c", path), port: port,
+		process: program.Command(context.Background(), "-c", path), port: port,
 		url: fmt.Sprintf("mqtt://127.0.0.1:%d", port), done: make(chan struct{}),
 	}
 	b.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

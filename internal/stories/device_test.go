@@ -12,12 +12,13 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"surehand/internal/embedded"
 )
 
 // device is a device made of mosquitto_sub, which hears, and mosquitto_pub, which speaks.
@@ -65,7 +66,7 @@ func (d *device) listen() {
 	// --retain-as-published shows the flag as it was sent.
 	ready := "ready/" + d.serial
 	require.NoError(d.t, d.s.publish(ready, []byte("1"), "-r"))
-	sub := exec.Command(client(d.t, "mosquitto_sub"), "-V", "5", "-h", host, "-p", port, "-i", "device-"+d.serial, "-q", "1",
+	sub := client(d.t, context.Background(), "mosquitto_sub", "-V", "5", "-h", host, "-p", port, "-i", "device-"+d.serial, "-q", "1",
 		"-t", ready, "-t", "surehand/v1/"+d.serial+"/rpc/request", "--retain-as-published", "-F", shown)
 	sub.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	sub.Stderr = os.Stderr
@@ -179,7 +180,7 @@ func (s *site) publish(topic string, payload []byte, flags ...string) error {
 	require.NoError(s.t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	pub := exec.CommandContext(ctx, client(s.t, "mosquitto_pub"), append([]string{"-V", "5", "-h", host, "-p", port, "-q", "1", "-t", topic, "-s"}, flags...)...)
+	pub := client(s.t, ctx, "mosquitto_pub", append([]string{"-V", "5", "-h", host, "-p", port, "-q", "1", "-t", topic, "-s"}, flags...)...)
 	pub.Stdin = bytes.NewReader(payload)
 	out, err := pub.CombinedOutput()
 	if said := strings.TrimSpace(string(out)); err == nil && said != "" {
@@ -190,30 +191,10 @@ func (s *site) publish(topic string, payload []byte, flags ...string) error {
 	return err
 }
 
-var installClients = sync.OnceValue(func() error {
-	if _, err := exec.LookPath("mosquitto_sub"); err == nil {
-		return nil
-	}
-	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
-		return errors.New("mosquitto_pub and mosquitto_sub play the devices of these tests and are missing: " +
-			"install them (Debian: 'apt-get install mosquitto-clients', Homebrew: 'brew install mosquitto')")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	fmt.Fprintln(os.Stderr, "installing mosquitto-clients, which play the devices of these tests")
-	install := exec.CommandContext(ctx, "apt-get", "install", "--yes", "--no-install-recommends", "mosquitto-clients")
-	install.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	if out, err := install.CombinedOutput(); err != nil {
-		return fmt.Errorf("mosquitto_pub and mosquitto_sub are missing, and 'apt-get install mosquitto-clients' failed: %w\n%s", err, out)
-	}
-	return nil
-})
-
-// client is the path of one of mosquitto's own clients.
-func client(t testing.TB, name string) string {
+// client is one of mosquitto's own clients, found or brought; it plays the devices of these tests.
+func client(t testing.TB, ctx context.Context, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	require.NoError(t, installClients())
-	path, err := exec.LookPath(name)
+	program, err := embedded.FindMosquittoClient(ctx, name, nil)
 	require.NoError(t, err)
-	return path
+	return program.Command(ctx, args...)
 }

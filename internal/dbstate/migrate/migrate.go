@@ -68,7 +68,14 @@ func Up(ctx context.Context, url string, log *slog.Logger) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("migrate: %w; the failed file was rolled back, those before it stand", err)
+		var partly *goose.PartialError
+		if errors.As(err, &partly) {
+			return fmt.Errorf("migrate: %w; the failed file was rolled back, those before it stand", err)
+		}
+		return fmt.Errorf("migrate: %w; nothing was changed (the server, the role and the database of SUREHAND_DATABASE_URL must exist)", err)
+	}
+	if len(results) == 0 {
+		log.Info("the database has this version's schema already")
 	}
 	return nil
 }
