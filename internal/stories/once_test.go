@@ -10,17 +10,19 @@ import (
 // proves D-2, D-3, D-9, D-13, X-1
 func TestTheSameReadingTwiceBringsOneCommand(t *testing.T) {
 	t.Parallel()
-	began := time.Now().Add(-30 * time.Second)
-	at := func(n int) time.Time { return began.Add(time.Duration(n) * time.Second) }
-	for name, sample := range map[string]func(n int, values map[string]any) any{
-		"known by its time": func(n int, values map[string]any) any { return reading(at(n), values) },
-		"known by boot id and count": func(n int, values map[string]any) any {
-			return map[string]any{"bootId": "boot-1", "seq": n, "ts": at(n).UnixMilli(), "values": values}
+	for name, form := range map[string]func(n int, at time.Time, values map[string]any) any{
+		"known by its time": func(_ int, at time.Time, values map[string]any) any { return reading(at, values) },
+		"known by boot id and count": func(n int, at time.Time, values map[string]any) any {
+			return map[string]any{"bootId": "boot-1", "seq": n, "ts": at.UnixMilli(), "values": values}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)
+			began := time.Now().Add(-8 * time.Second) // once everything stands: a cold machine builds for minutes
+			sample := func(n int, values map[string]any) any {
+				return form(n, began.Add(time.Duration(n)*time.Second), values)
+			}
 			valve := s.device("valve-1")
 			cold := func(n int) any { return sample(n, map[string]any{"temperature": 20, "pressure": float64(n) / 10}) }
 			// next is a later reading that means nothing; when it was seen, so was everything before it.
