@@ -55,7 +55,7 @@ func (o *obedient) Start(a plant.Action) {
 }
 
 func (o *obedient) say(source message.Source, p message.Payload) {
-	if !o.post(message.Message{ID: term.MessageID(o.mint.UUID()), Source: source, Payload: p, CreatedAt: time.Now()}) {
+	if !o.post(message.Message{ID: term.MessageID(o.mint.ID(time.Now())), Source: source, Payload: p, CreatedAt: time.Now()}) {
 		panic("the inbox is full")
 	}
 }

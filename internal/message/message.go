@@ -77,9 +77,6 @@ type Outcome struct {
 	Seq int64 `json:"seq,omitempty"`
 }
 
-// Logged tells whether a decision with this outcome gets a row of the event log.
-func (o Outcome) Logged() bool { return o.Code == Accepted || o.Code == Refused || o.Code == Parked }
-
 // Payload is sealed: the loop knows every type.
 type Payload interface {
 	Type() string

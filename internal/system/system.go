@@ -61,6 +61,3 @@ func (m *Mint) Fraction() float64 {
 	}
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53)
 }
-
-// UUID is a UUIDv7 of now.
-func (m *Mint) UUID() string { return m.ID(time.Now()) }
