@@ -19,22 +19,21 @@ var allowed = map[string]map[string]string{
 		"internal/plant":   "moves devices, commands and rules by the law",
 		"internal/term":    "names ids and states",
 	},
-	"internal/production": {
-		"internal/message": "decides on messages",
-		"internal/plant":   "moves orders, jobs and slots by the law",
-		"internal/term":    "names ids and states",
-	},
 	"internal/scheduler": {
-		"internal/message":    "answers a ScheduleTick",
-		"internal/plant":      "reads the picture and claims by the law",
-		"internal/term":       "names ids and states",
-		"internal/production": "plans with what orders and parts need",
+		"internal/plant": "looks at the picture",
+		"internal/term":  "names ids and states",
+	},
+	"internal/production": {
+		"internal/message":   "decides on messages",
+		"internal/plant":     "moves orders, jobs and slots by the law",
+		"internal/term":      "names ids and states",
+		"internal/scheduler": "asks for the next move and carries it out by the law",
 	},
 	"internal/recovery": {
 		"internal/message":    "decides on what a restart found",
 		"internal/plant":      "opens findings by the law",
 		"internal/term":       "names ids and states",
-		"internal/production": "a finding ends in a production move",
+		"internal/production": "an answer ends in a production move",
 	},
 
 	// Level 3: the driver contract.
@@ -166,6 +165,7 @@ var allowed = map[string]map[string]string{
 
 	// Nothing of ours: the wire and the machine are met as a stranger meets them.
 	"internal/simulator":             {},
+	"internal/simulator/line":        {},
 	"internal/embedded":              {},
 	"internal/embedded/embeddedtest": {"internal/embedded": "starts its servers"},
 	"internal/embedded/pgproxy":      {},
@@ -221,6 +221,7 @@ var notInProduct = []string{
 	"internal/loop/storetest",
 	"internal/service/processtest",
 	"internal/simulator",
+	"internal/simulator/line",
 	"internal/workers/workertest",
 }
 

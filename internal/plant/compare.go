@@ -19,7 +19,8 @@ func (s *State) Rows() []Row {
 	rows = appendRows(rows, sortedRows(s.executions))
 	rows = appendRows(rows, sortedRows(s.intents))
 	rows = appendRows(rows, sortedRows(s.attempts))
-	return appendRows(rows, sortedRows(s.holds))
+	rows = appendRows(rows, sortedRows(s.holds))
+	return s.appendCellRows(rows)
 }
 
 func appendRows[R Row](to []Row, rows []R) []Row {
@@ -52,6 +53,9 @@ func Diff(a, b *State) string {
 		!reflect.DeepEqual(a.openAttempt, b.openAttempt), !reflect.DeepEqual(a.held, b.held),
 		!reflect.DeepEqual(a.waiting, b.waiting):
 		return "derived indexes of the commands differ"
+	case !reflect.DeepEqual(a.jobsOf, b.jobsOf), !reflect.DeepEqual(a.placed, b.placed), !reflect.DeepEqual(a.asked, b.asked),
+		!reflect.DeepEqual(a.questionOf, b.questionOf), !reflect.DeepEqual(a.alarmOf, b.alarmOf):
+		return "derived indexes of the cell differ"
 	case !slices.Equal(a.pending, b.pending):
 		return "pending events differ"
 	case !slices.Equal(a.due.sorted(), b.due.sorted()):

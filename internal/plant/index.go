@@ -66,6 +66,9 @@ func (s *State) insert(r Row) {
 		s.holds[r.ID] = r
 		s.held[holdKey(r.Subject, r.Reason)] = r.ID
 	default:
+		if s.insertInCell(r) {
+			return
+		}
 		broken(13, "%s does not belong into the picture", r.Kind())
 	}
 }
@@ -112,6 +115,9 @@ func (s *State) remove(r Row) {
 		delete(s.holds, r.ID)
 		delete(s.held, holdKey(r.Subject, r.Reason))
 	default:
+		if s.removeFromCell(r) {
+			return
+		}
 		broken(13, "%s does not belong into the picture", r.Kind())
 	}
 }

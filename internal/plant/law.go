@@ -90,7 +90,7 @@ func Lawful(r Row) error {
 	case *Hold:
 		return obey(holdLaws, r, r)
 	}
-	return nil
+	return lawfulInCell(r)
 }
 
 func obey[R any](laws []law[R], r *R, row Row) error {

@@ -19,5 +19,15 @@ const (
 	FutureTolerance    = time.Minute     // a sample further in the future is ordered by receipt
 	SendBefore         = 2 * time.Second // an action is not started later than this after its commit
 	DeliveryKeyLife    = 24 * time.Hour  // a broker keeps an unacknowledged delivery of a session no longer
+	MaxParts           = 10000           // parts of an order
+	MaxPlaces          = 64              // places of the dock or the buffer
+	MaxSlots           = 16              // slots of a machine
+	MaxEquipment       = 32              // machines, tools and the robot
+	MaxSteps           = 32              // steps of a route
+	MaxOpenOrders      = 64              // orders that have not ended
+	MaxCandidates      = 64              // moves kept with a plan
+	MaxResults         = 64              // step results kept of a part
+	MaxReworks         = 9               // largest limit of reworks of a step
+	SteadyFor          = time.Second     // how long machines must say the same before it counts in a recovery
 	OutageGrace        = 5 * time.Second // at least this much of a window is left after an outage or a restart
 )

@@ -95,3 +95,43 @@ func configure[R any, P interface {
 	tx.put(move, before, after)
 	return true
 }
+
+// ConfigureCell stores the plant file and the cell's configuration as given.
+func (tx *Tx) ConfigureCell(name, file string, config term.CellConfig) bool {
+	old := tx.w.state.cell
+	n := Cell{Version: 1, Name: name, File: file, Config: normal(config), Revision: 1}
+	if old != nil {
+		n = *old
+		n.Name, n.File, n.Config = name, file, normal(config)
+	}
+	return configure(tx, "ConfigureCell", old, &n, func(r *Cell) { r.Version++; r.Revision++ })
+}
+
+// ConfigureRoute stores a route as given. A change is a new revision; orders keep the steps they were created with.
+func (tx *Tx) ConfigureRoute(r Route) bool {
+	r.Steps = normal(r.Steps)
+	old, exists := tx.w.state.routes[r.ID]
+	r.Version, r.Revision = 1, 1
+	if exists {
+		r.Version, r.Revision = old.Version, old.Revision
+	}
+	return configure(tx, "ConfigureRoute", old, &r, func(r *Route) { r.Version++; r.Revision++ })
+}
+
+// ConfigureEquipment stores an equipment as given, with its slots; what was observed of it stays.
+func (tx *Tx) ConfigureEquipment(e Equipment) bool {
+	e.Config = normal(e.Config)
+	old, exists := tx.w.state.equipment[e.ID]
+	e.Version, e.Status, e.Latch = 1, term.Offline, term.LatchNone
+	if exists {
+		e.Version, e.Status, e.Latch, e.Cycle, e.HasCycle = old.Version, old.Status, old.Latch, old.Cycle, old.HasCycle
+	}
+	changed := configure(tx, "ConfigureEquipment", old, &e, func(r *Equipment) { r.Version++ })
+	for n := 1; n <= e.Config.Slots; n++ {
+		id := term.NewSlotID(e.ID, n)
+		if _, ok := tx.w.state.slots[id]; !ok {
+			tx.put("CreateSlot", nil, &Slot{ID: id, Version: 1, EquipmentID: e.ID, Number: n, State: term.SlotEmpty})
+		}
+	}
+	return changed
+}

@@ -31,7 +31,9 @@ const (
 // Kinds lists the tables in the order in which a batch writes them.
 func Kinds() []Kind {
 	return []Kind{KindOrganisation, KindFarm, KindProfile, KindDevice, KindEndpoint, KindRule, KindTelemetry, KindEvent,
-		KindExecution, KindIntent, KindAttempt, KindReceipt, KindHold, KindKey, KindParked}
+		KindExecution, KindIntent, KindAttempt, KindReceipt,
+		KindCell, KindRoute, KindEquipment, KindPallet, KindOrder, KindSlot, KindJob, KindTask, KindQuestion, KindAlarm,
+		KindHold, KindKey, KindParked}
 }
 
 // Row is one immutable row version. A row whose Open is false has left the picture, or never enters it.

@@ -26,13 +26,17 @@ type Session struct {
 	// stopping: nothing new is sent; what is under way may end.
 	stopping, draining bool
 
+	machines map[term.EquipmentID]Observation
+	compared bool
+
 	rejectMinute time.Time
 	rejects      int
 }
 
 // NewSession starts with all links down and no device heard.
 func NewSession() *Session {
-	return &Session{links: map[Link]bool{}, drained: map[Link]bool{}, seen: map[term.DeviceID]time.Time{}}
+	return &Session{links: map[Link]bool{}, drained: map[Link]bool{}, seen: map[term.DeviceID]time.Time{},
+		machines: map[term.EquipmentID]Observation{}}
 }
 
 // SetLink records a link change; with a lost link, messages may be queueing again.
@@ -84,3 +88,50 @@ func (s *Session) MayKeepReject(now time.Time) bool {
 	s.rejects++
 	return s.rejects <= MaxRejectsAMinute
 }
+
+// Observation is the last that was read of an equipment in this process life.
+type Observation struct {
+	Reading term.Reading
+	At      time.Time // when it came
+	Since   time.Time // since when its predicates have been as they are
+	Changes int       // changes of its predicates within the last ten seconds, or since it began to change
+}
+
+// Observe takes a reading and tells whether its predicates changed. The first one counts as a change.
+func (s *Session) Observe(id term.EquipmentID, r term.Reading, at time.Time) (changed bool) {
+	o, seen := s.machines[id]
+	changed = !seen || o.Reading.Predicates() != r.Predicates()
+	switch {
+	case !seen:
+		o.Since = at
+	case changed:
+		if o.Changes++; at.Sub(o.Since) > flapWindow {
+			o.Changes = 1
+		}
+		o.Since = at
+	}
+	o.Reading, o.At = r, at
+	s.machines[id] = o
+	return changed
+}
+
+// flapWindow: changes further apart than this are no flapping.
+const flapWindow = 3 * time.Second
+
+// Observed is the last that was read of an equipment in this life; false: nothing yet.
+func (s *Session) Observed(id term.EquipmentID) (Observation, bool) {
+	o, ok := s.machines[id]
+	return o, ok
+}
+
+// Forget drops what was read of an equipment: its configuration changed.
+func (s *Session) Forget(id term.EquipmentID) { delete(s.machines, id) }
+
+// Steady tells whether an equipment has said the same for SteadyFor.
+func (o Observation) Steady(now time.Time) bool { return now.Sub(o.Since) >= SteadyFor }
+
+// SetCompared: the machines and the record have been compared in this life.
+func (s *Session) SetCompared(done bool) { s.compared = done }
+
+// Compared tells whether the comparison of this life has been made.
+func (s *Session) Compared() bool { return s.compared }

@@ -46,6 +46,17 @@ type State struct {
 	attempts      table[term.AttemptID, Attempt]
 	holds         table[term.HoldID, Hold]
 
+	cell      *Cell // nil: no plant file was imported yet
+	routes    table[term.RouteID, Route]
+	equipment table[term.EquipmentID, Equipment]
+	pallets   table[term.PalletID, Pallet]
+	orders    table[term.OrderID, Order]
+	jobs      table[term.JobID, Job]
+	slots     table[term.SlotID, Slot]
+	tasks     table[term.TaskID, Task]
+	questions table[term.QuestionID, Question]
+	alarms    table[term.AlarmID, Alarm]
+
 	// Derived from the rows, never stored.
 	bySerial    map[string]term.DeviceID
 	byDevice    map[term.DeviceID][]term.EndpointID // sorted
@@ -59,6 +70,15 @@ type State struct {
 	held        map[string]term.HoldID // subject + reason
 	pending     []term.EventID         // pending events, sorted: ids are time-ordered
 	due         dueHeap
+
+	// Of the cell. placed are the open parts that are in it, by place: two parts on one place is a contradiction that
+	// a recovery shows to a person, so the index must be able to hold it.
+	jobsOf     map[term.OrderID][]term.JobID // open, sorted by number
+	placed     map[term.Place][]term.JobID   // sorted
+	inCell     []term.JobID                  // the same parts, sorted
+	asked      map[string][]term.QuestionID  // open questions by what they touch, sorted
+	questionOf map[string]term.QuestionID    // finding + subject
+	alarmOf    map[string]term.AlarmID       // kind + subject
 }
 
 func newState(f Fence) *State {
@@ -74,7 +94,12 @@ func newState(f Fence) *State {
 		holder: map[term.EndpointID]term.IntentID{}, queue: map[term.EndpointID][]term.IntentID{},
 		openAttempt: map[term.IntentID]term.AttemptID{}, waiting: map[term.Gate][]term.IntentID{},
 		specs: map[term.ProfileID]specIndex{}, held: map[string]term.HoldID{},
-		due: newDueHeap(),
+		due:    newDueHeap(),
+		routes: table[term.RouteID, Route]{}, equipment: table[term.EquipmentID, Equipment]{}, pallets: table[term.PalletID, Pallet]{},
+		orders: table[term.OrderID, Order]{}, jobs: table[term.JobID, Job]{}, slots: table[term.SlotID, Slot]{},
+		tasks: table[term.TaskID, Task]{}, questions: table[term.QuestionID, Question]{}, alarms: table[term.AlarmID, Alarm]{},
+		jobsOf: map[term.OrderID][]term.JobID{}, placed: map[term.Place][]term.JobID{}, asked: map[string][]term.QuestionID{},
+		questionOf: map[string]term.QuestionID{}, alarmOf: map[string]term.AlarmID{},
 	}
 }
 
@@ -124,5 +149,5 @@ func (s *State) check() error {
 			return fmt.Errorf("attempt %s is open but its command is not being sent", a.ID)
 		}
 	}
-	return nil
+	return s.checkCell()
 }

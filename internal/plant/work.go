@@ -114,6 +114,7 @@ type Work struct {
 	evaluated       int
 	evaluating      term.EventID
 	events          map[term.EventID]bool // recorded in this turn
+	touched         bool                  // something that the scheduler looks at changed in this turn
 }
 
 // Begin starts a turn. now is the turn's one time; known are ended commands that the store was asked for.
@@ -323,6 +324,20 @@ func stateWord(r Row) string {
 			return "held"
 		}
 		return "released"
+	case *Order:
+		return string(r.State)
+	case *Job:
+		return string(r.State)
+	case *Slot:
+		return string(r.State)
+	case *Equipment:
+		return string(r.Status)
+	case *Task:
+		return string(r.State)
+	case *Question:
+		return string(r.State)
+	case *Alarm:
+		return string(r.State)
 	}
 	return ""
 }
@@ -333,7 +348,21 @@ func (tx *Tx) put(move string, before, after Row) {
 		broken(6, "%s: %v", move, err)
 	}
 	tx.w.journal = append(tx.w.journal, Change{Move: move, Before: before, After: after})
+	switch after.Kind() {
+	case KindCell, KindRoute, KindEquipment, KindPallet, KindOrder, KindSlot, KindJob, KindTask, KindQuestion, KindHold:
+		tx.w.touched = true
+	}
 	tx.w.apply(before, after)
+}
+
+// TouchCell says that the scheduler has to look again although no row changed: a session fact did.
+func (tx *Tx) TouchCell() { tx.w.touched = true }
+
+// CellTouched tells whether the scheduler has to look in this turn, and forgets it.
+func (w *Work) CellTouched() bool {
+	touched := w.touched
+	w.touched = false
+	return touched
 }
 
 // State is the picture as this message sees it.

@@ -167,9 +167,15 @@ type HoldReason string
 const (
 	HoldQuarantine HoldReason = "quarantine" // the device may know more than the database
 	HoldParked     HoldReason = "parked"     // a message about it could not be decided
+	HoldPaused     HoldReason = "paused"     // an operator stopped the cell or an order (ISA-95: suspended)
+	HoldSuspended  HoldReason = "suspended"  // an operator stopped one part
+	HoldRecovery   HoldReason = "recovery"   // the cell has to be compared with the machines first
+	HoldDisabled   HoldReason = "disabled"   // an operator lets the cell run without this equipment
 )
 
-func (HoldReason) Values() []string { return []string{"quarantine", "parked"} }
+func (HoldReason) Values() []string {
+	return []string{"quarantine", "parked", "paused", "suspended", "recovery", "disabled"}
+}
 
 // Verdict is a person's answer to an uncertain command.
 type Verdict string

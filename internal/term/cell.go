@@ -1,0 +1,449 @@
+package term
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Names of the production half are chosen by people, like those of devices.
+type (
+	// OrderID is a work order's number, for example "WO-1001".
+	OrderID string
+	// JobID is "order.n": the n-th part of an order, from 1.
+	JobID       string
+	EquipmentID string
+	// SlotID is "equipment:n", from 1.
+	SlotID   string
+	RouteID  string
+	PalletID string
+)
+
+// Ids below are minted UUIDs.
+type (
+	TaskID     string
+	AlarmID    string
+	QuestionID string
+)
+
+// NewJobID names the n-th part of an order.
+func NewJobID(o OrderID, n int) JobID { return JobID(fmt.Sprintf("%s.%d", o, n)) }
+
+// NewSlotID names the n-th slot of an equipment.
+func NewSlotID(e EquipmentID, n int) SlotID { return SlotID(fmt.Sprintf("%s:%d", e, n)) }
+
+// OrderState of a work order. ISA-95 words in brackets. Each comment answers: what is true now, who moves it
+// on, what a crash leaves here. Why an order does not run is a hold beside the state.
+type OrderState string
+
+const (
+	// OrderDraft (NotAllowedToStart): stored, its parts do not count for anybody yet. A person starts or
+	// cancels it. A crash leaves it as it is.
+	OrderDraft OrderState = "draft"
+	// OrderReady (AllowedToStart): may be worked on; no action of it was ever claimed. The first claim makes it
+	// running. A crash leaves it as it is.
+	OrderReady OrderState = "ready"
+	// OrderRunning: parts of it are or were moved. Its last part's end completes it. A crash leaves it as it is.
+	OrderRunning OrderState = "running"
+	// OrderStopping: cancelled while parts were in the cell; these are retired or finished by the order's rule.
+	// The last part's end makes it cancelled. A crash leaves it as it is.
+	OrderStopping OrderState = "stopping"
+	// OrderCompleted (end): every part has ended.
+	OrderCompleted OrderState = "completed"
+	// OrderCancelled (end): a person ended it, and every part has ended.
+	OrderCancelled OrderState = "cancelled"
+)
+
+func (OrderState) Values() []string {
+	return []string{"draft", "ready", "running", "stopping", "completed", "cancelled"}
+}
+
+// Ended tells whether the state can never change again.
+func (s OrderState) Ended() bool { return s == OrderCompleted || s == OrderCancelled }
+
+// InsideRule says what becomes of the parts in the cell when their order is cancelled.
+type InsideRule string
+
+const (
+	InsideRetire InsideRule = "retire" // carried to the exit as they are
+	InsideFinish InsideRule = "finish" // go their whole route first
+)
+
+func (InsideRule) Values() []string { return []string{"retire", "finish"} }
+
+// JobState of one part. SUSPENDED and ERROR are words of the API: holds beside the state, so that resume
+// knows where to go on.
+type JobState string
+
+const (
+	// NotArrived: known by number only. A pallet brings it. A crash leaves it as it is.
+	NotArrived JobState = "NOT_ARRIVED"
+	// Queued: on its place of the pallet. A refill move brings it to the buffer. A crash leaves it as it is.
+	Queued JobState = "QUEUED"
+	// Waiting: on its own buffer place, next step open. The scheduler moves it on. A crash leaves it as it is.
+	Waiting JobState = "WAITING"
+	// Moving: a robot action for it is under way, or it is in the gripper. The action's result moves it on. A
+	// crash leaves the action in doubt, and the place as it was before the action.
+	Moving JobState = "MOVING"
+	// Processing: in a slot, its step not done. The machine's done moves it on. A crash leaves it to the machine.
+	Processing JobState = "PROCESSING"
+	// WaitingUnload: in a slot, its step done. The scheduler moves it on. A crash leaves it as it is.
+	WaitingUnload JobState = "WAITING_UNLOAD"
+	// WaitingJudgement: in a slot, and a person has to say whether the part is good. A crash leaves it as it is.
+	WaitingJudgement JobState = "WAITING_JUDGEMENT"
+	// Completed (end): went its whole route and out.
+	Completed JobState = "COMPLETED"
+	// Scrapped (end): out, not good.
+	Scrapped JobState = "SCRAPPED"
+	// JobCancelled (end): out or never come, because a person ended it.
+	JobCancelled JobState = "CANCELLED"
+)
+
+func (JobState) Values() []string {
+	return []string{"NOT_ARRIVED", "QUEUED", "WAITING", "MOVING", "PROCESSING", "WAITING_UNLOAD", "WAITING_JUDGEMENT", "COMPLETED", "SCRAPPED", "CANCELLED"}
+}
+
+// Ended tells whether the state can never change again.
+func (s JobState) Ended() bool { return s == Completed || s == Scrapped || s == JobCancelled }
+
+// PositionType says on what a part is.
+type PositionType string
+
+const (
+	Nowhere     PositionType = "NONE" // not in the cell, and never was
+	OnDock      PositionType = "ON_DOCK"
+	OnBuffer    PositionType = "ON_BUFFER"
+	OnEquipment PositionType = "ON_EQUIPMENT"
+	OnRobot     PositionType = "ON_ROBOT"
+	Out         PositionType = "OUT" // has left the cell
+)
+
+func (PositionType) Values() []string {
+	return []string{"NONE", "ON_DOCK", "ON_BUFFER", "ON_EQUIPMENT", "ON_ROBOT", "OUT"}
+}
+
+// Place is where a part is or goes. Ref is the pallet place, buffer place or gripper as a number from 1, the
+// slot as "equipment:n", or for OUT how it left: "exit", "pallet", "removed". In a task the tool station is
+// OnRobot with the tool as Ref.
+type Place struct {
+	Type PositionType `json:"type"`
+	Ref  string       `json:"ref,omitempty"`
+}
+
+// Words of Place.Ref for OUT.
+const (
+	OutExit    = "exit"    // the robot put it there
+	OutPallet  = "pallet"  // it stayed on the pallet, whose place is taken until the pallet leaves
+	OutRemoved = "removed" // a person took it out
+)
+
+func DockPlace(n int) Place    { return Place{OnDock, strconv.Itoa(n)} }
+func BufferPlace(n int) Place  { return Place{OnBuffer, strconv.Itoa(n)} }
+func GripperPlace() Place      { return Place{OnRobot, "1"} }
+func SlotPlace(s SlotID) Place { return Place{OnEquipment, string(s)} }
+func OutPlace(how string) Place {
+	return Place{Out, how}
+}
+
+// ToolStation is where a part is presented to a tool: it stays in the gripper.
+func ToolStation(e EquipmentID) Place { return Place{OnRobot, string(e)} }
+
+// Occupies tells whether a part at this place takes room in the cell.
+func (p Place) Occupies() bool { return p.Type != Nowhere && p.Type != Out }
+
+// Number of a dock, buffer or gripper place; 0 when it has none.
+func (p Place) Number() int {
+	if p.Type == OnEquipment || p.Type == Out {
+		return 0
+	}
+	n, _ := strconv.Atoi(p.Ref)
+	return n
+}
+
+// Slot of an equipment place: equipment and number from 1.
+func (p Place) Slot() (EquipmentID, int) {
+	if p.Type != OnEquipment {
+		return "", 0
+	}
+	return SlotID(p.Ref).Split()
+}
+
+// Split gives equipment and number of a slot.
+func (s SlotID) Split() (EquipmentID, int) {
+	at := strings.LastIndexByte(string(s), ':')
+	if at < 0 {
+		return "", 0
+	}
+	n, _ := strconv.Atoi(string(s[at+1:]))
+	return EquipmentID(s[:at]), n
+}
+
+func (p Place) String() string {
+	if p.Ref == "" {
+		return string(p.Type)
+	}
+	return string(p.Type) + " " + p.Ref
+}
+
+// Disposition says how a part is to leave other than good.
+type Disposition string
+
+const (
+	DispositionNone   Disposition = "none"
+	DispositionScrap  Disposition = "scrap"
+	DispositionCancel Disposition = "cancel"
+)
+
+func (Disposition) Values() []string { return []string{"none", "scrap", "cancel"} }
+
+// End is the state in which a part with this disposition ends.
+func (d Disposition) End() JobState {
+	switch d {
+	case DispositionScrap:
+		return Scrapped
+	case DispositionCancel:
+		return JobCancelled
+	}
+	return Completed
+}
+
+// EquipmentKind says what an equipment does.
+type EquipmentKind string
+
+const (
+	KindMachine EquipmentKind = "machine"
+	KindRobot   EquipmentKind = "robot"
+	KindScanner EquipmentKind = "scanner"
+	KindMarker  EquipmentKind = "marker"
+)
+
+func (EquipmentKind) Values() []string { return []string{"machine", "robot", "scanner", "marker"} }
+
+// EquipmentStatus as last observed. The slots say what is in it, the holds whether it may be used.
+type EquipmentStatus string
+
+const (
+	Offline          EquipmentStatus = "OFFLINE" // no fresh reading
+	EquipmentIdle    EquipmentStatus = "IDLE"
+	EquipmentRunning EquipmentStatus = "RUNNING"
+	EquipmentDone    EquipmentStatus = "DONE"
+	EquipmentFault   EquipmentStatus = "FAULT"
+)
+
+func (EquipmentStatus) Values() []string {
+	return []string{"OFFLINE", "IDLE", "RUNNING", "DONE", "FAULT"}
+}
+
+// DoneLatch tells one done from the next one of the same level signal.
+type DoneLatch string
+
+const (
+	// LatchNone: no done is being acknowledged. A done with a start since counts. A crash leaves it as it is.
+	LatchNone DoneLatch = "none"
+	// LatchSeen: the done is stored, the machine not yet told. A crash leaves it: it is acknowledged again.
+	LatchSeen DoneLatch = "seen"
+	// LatchAcked: the machine was told; only reading done = 0 ends it. A crash leaves it: told again.
+	LatchAcked DoneLatch = "acked"
+)
+
+func (DoneLatch) Values() []string { return []string{"none", "seen", "acked"} }
+
+// SlotState of an equipment slot.
+type SlotState string
+
+const (
+	SlotEmpty    SlotState = "EMPTY"
+	SlotOccupied SlotState = "OCCUPIED"
+	SlotDone     SlotState = "DONE"
+)
+
+func (SlotState) Values() []string { return []string{"EMPTY", "OCCUPIED", "DONE"} }
+
+// TaskKind names one physical action.
+type TaskKind string
+
+const (
+	TaskMove         TaskKind = "MOVE"
+	TaskScan         TaskKind = "SCAN"
+	TaskMark         TaskKind = "MARK"
+	TaskStartMachine TaskKind = "START_MACHINE"
+)
+
+func (TaskKind) Values() []string { return []string{"MOVE", "SCAN", "MARK", "START_MACHINE"} }
+
+// UsesRobot tells whether the robot is busy while the task is open: a scanned part is in its gripper.
+func (k TaskKind) UsesRobot() bool { return k != TaskStartMachine }
+
+// TaskState of one physical action.
+type TaskState string
+
+const (
+	// TaskPending: written, not yet handed out. It is started in the turn that writes it; a crash never shows it.
+	TaskPending TaskState = "PENDING"
+	// TaskRunning: handed out after its commit; from here on it may have happened. Its one result or its timeout
+	// moves it on. A crash leaves it in doubt: the next start makes it UNKNOWN.
+	TaskRunning TaskState = "RUNNING"
+	// TaskUnknown: may have happened. Its own late result, evidence or a person moves it on. A crash changes nothing.
+	TaskUnknown TaskState = "UNKNOWN"
+	// TaskSucceeded (end): proven done.
+	TaskSucceeded TaskState = "SUCCEEDED"
+	// TaskFailed (end): surely not done as asked; part_at says where the part is.
+	TaskFailed TaskState = "FAILED"
+	// TaskCancelled (end): a person ended it and said where the part is.
+	TaskCancelled TaskState = "CANCELLED"
+)
+
+func (TaskState) Values() []string {
+	return []string{"PENDING", "RUNNING", "UNKNOWN", "SUCCEEDED", "FAILED", "CANCELLED"}
+}
+
+// Ended tells whether the state can never change again.
+func (s TaskState) Ended() bool {
+	return s == TaskSucceeded || s == TaskFailed || s == TaskCancelled
+}
+
+// PartAt is where a part is after an action, in terms of the action.
+type PartAt string
+
+const (
+	PartUnknown PartAt = ""
+	PartAtFrom  PartAt = "from"
+	PartGripper PartAt = "gripper"
+	PartAtTo    PartAt = "to"
+)
+
+func (PartAt) Values() []string { return []string{"from", "gripper", "to"} }
+
+// Outcome of a physical action: done, surely not done, or unknown. Unknown is never failure and never
+// permission to repeat.
+type Outcome string
+
+const (
+	Done    Outcome = "done"
+	NotDone Outcome = "not_done"
+	Unknown Outcome = "unknown"
+)
+
+func (Outcome) Values() []string { return []string{"done", "not_done", "unknown"} }
+
+// AlarmState by ISA-18.2.
+type AlarmState string
+
+const (
+	AlarmUnacknowledged AlarmState = "unacknowledged"          // active, nobody has seen it
+	AlarmAcknowledged   AlarmState = "acknowledged"            // active, seen
+	AlarmReturned       AlarmState = "returned_unacknowledged" // over, nobody has seen it
+	AlarmNormal         AlarmState = "normal"                  // over and seen
+)
+
+func (AlarmState) Values() []string {
+	return []string{"unacknowledged", "acknowledged", "returned_unacknowledged", "normal"}
+}
+
+// Active tells whether the cause is there now.
+func (s AlarmState) Active() bool { return s == AlarmUnacknowledged || s == AlarmAcknowledged }
+
+// AlarmKind says what an alarm is about.
+type AlarmKind string
+
+const (
+	AlarmOffline      AlarmKind = "equipment_offline"
+	AlarmFault        AlarmKind = "equipment_fault"
+	AlarmOverdue      AlarmKind = "step_overdue"
+	AlarmTaskFailed   AlarmKind = "action_failed"
+	AlarmTaskUnknown  AlarmKind = "action_unknown"
+	AlarmJobMismatch  AlarmKind = "job_mismatch"
+	AlarmUnexpected   AlarmKind = "unexpected_signal"
+	AlarmPartLost     AlarmKind = "part_in_doubt"
+	AlarmRecovery     AlarmKind = "recovery"
+	AlarmUndecidable  AlarmKind = "message_parked"
+	AlarmLateEvidence AlarmKind = "late_success"
+)
+
+func (AlarmKind) Values() []string {
+	return []string{"equipment_offline", "equipment_fault", "step_overdue", "action_failed", "action_unknown", "job_mismatch",
+		"unexpected_signal", "part_in_doubt", "recovery", "message_parked", "late_success"}
+}
+
+// Shelvable tells whether a person may put the alarm aside for a time: never where a part may be lost.
+func (k AlarmKind) Shelvable() bool {
+	return k == AlarmOffline || k == AlarmFault || k == AlarmOverdue || k == AlarmTaskFailed || k == AlarmUnexpected
+}
+
+// QuestionState of a manual action.
+type QuestionState string
+
+const (
+	QuestionOpen     QuestionState = "OPEN"
+	QuestionResolved QuestionState = "RESOLVED"
+)
+
+func (QuestionState) Values() []string { return []string{"OPEN", "RESOLVED"} }
+
+// Finding is the kind of difference, or of doubt, that a question is about.
+type Finding string
+
+const (
+	FindJobSlot       Finding = "job_slot_mismatch"   // a job on an equipment whose slot says otherwise
+	FindSlotJob       Finding = "slot_without_job"    // a slot with a job that is elsewhere
+	FindSharedPlace   Finding = "shared_buffer_place" // several parts on one buffer place
+	FindPlaceRange    Finding = "buffer_place_range"  // a buffer place that does not exist
+	FindTwoPlaces     Finding = "job_in_two_places"
+	FindCounters      Finding = "counters_wrong"
+	FindNotRunning    Finding = "machine_not_running" // the record says processing, the machine does not
+	FindPartMissing   Finding = "part_missing"        // the record says a part, the machine has none
+	FindPartForeign   Finding = "part_unknown"        // the machine has a part, the record none
+	FindGripper       Finding = "gripper_part_unknown"
+	FindGripperEmpty  Finding = "gripper_empty" // the record says a part in the gripper, the robot has none
+	FindTaskUnknown   Finding = "action_unknown"
+	FindEchoUnknown   Finding = "echo_unknown" // a machine or robot knows a number that the record does not
+	FindUnreachable   Finding = "unreachable"
+	FindFault         Finding = "equipment_fault"
+	FindFlapping      Finding = "signal_flapping"
+	FindActionFailed  Finding = "action_failed"
+	FindJobMismatch   Finding = "done_for_other_job"
+	FindUnexpected    Finding = "done_not_expected"
+	FindOverdue       Finding = "step_overdue"
+	FindJudgement     Finding = "judgement"
+	FindReportedPart  Finding = "part_reported" // a person says where a part is
+	FindLateSuccess   Finding = "late_success"  // a success after the answer "not done"
+	FindParkedMessage Finding = "message_parked"
+)
+
+func (Finding) Values() []string {
+	return []string{"job_slot_mismatch", "slot_without_job", "shared_buffer_place", "buffer_place_range", "job_in_two_places", "counters_wrong",
+		"machine_not_running", "part_missing", "part_unknown", "gripper_part_unknown", "gripper_empty", "action_unknown", "echo_unknown",
+		"unreachable", "equipment_fault", "signal_flapping", "action_failed", "done_for_other_job", "done_not_expected", "step_overdue",
+		"judgement", "part_reported", "late_success", "message_parked"}
+}
+
+// Answer is one word that a person may give to a question, with what it does.
+type Answer struct {
+	Word   string `json:"word"`
+	Effect string `json:"effect"` // for people, shown before they confirm
+}
+
+// The words of answers.
+const (
+	AnswerDone     = "done"       // the action happened: the part is where it should go
+	AnswerNotDone  = "not_done"   // the action did not happen: the part is where it was
+	AnswerGripper  = "in_gripper" // the part is in the gripper
+	AnswerRemoved  = "removed"    // a person took the part out of the cell
+	AnswerHome     = "at_home"    // the part stands on its own buffer place
+	AnswerThere    = "is_there"   // the part is where the record says
+	AnswerRetry    = "retry"      // the cause is gone: go on as before
+	AnswerScrap    = "scrap"      // carry the part out as not good
+	AnswerGood     = "good"       // the step is done and the part is good
+	AnswerFinished = "finished"   // the machine has finished this part
+	AnswerRestart  = "restart"    // the machine has not worked on it: start it again
+	AnswerWait     = "wait"       // give it its time once more
+	AnswerWithout  = "without"    // run without this equipment
+	AnswerAccept   = "accept"     // take over what the machine says
+	AnswerRecount  = "recount"    // count anew from the parts
+	AnswerClear    = "clear"      // the slot is empty
+	AnswerDismiss  = "dismiss"    // nothing of this matters any more
+	AnswerNewPlace = "new_place"  // the part was set on the buffer place named in the effect
+	AnswerMistaken = "mistaken"   // the report was wrong: everything stays
+	AnswerVanished = "vanished"   // not a person's: the difference is gone by itself
+	AnswerEvidence = "evidence"   // not a person's: the action's own late result
+)
