@@ -34,7 +34,7 @@ func greenhouse() message.ImportDevices {
 
 func importInto(t *testing.T, s *plant.State, p message.ImportDevices) message.Outcome {
 	t.Helper()
-	w := s.Begin(time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC), looptest.NewMint(1), plant.NewSession(), nil)
+	w := s.Begin(time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC), looptest.NewMint(1), plant.NewSession(), nil, nil)
 	tx := w.Tx()
 	o := automation.Import(tx, p)
 	if o.Code != message.Accepted {

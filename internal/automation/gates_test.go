@@ -35,7 +35,7 @@ func TestPrecedenceOfGates(t *testing.T) {
 		&plant.Endpoint{ID: "d/k", Version: 1, DeviceID: "d", EndpKey: "k", Mark: term.Mark{Seq: -1}},
 	})
 	require.NoError(t, err)
-	tx := s.Begin(time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC), nil, plant.NewSession(), nil).Tx()
+	tx := s.Begin(time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC), nil, plant.NewSession(), nil, nil).Tx()
 	// Everything is wrong at once; mending one thing after the other uncovers the next.
 	rule := &plant.Rule{FarmID: "elsewhere", Revision: 2, HoldUntil: tx.Now().Add(time.Second)}
 	w := wish{rule: rule, revision: 1, endpoint: "d/k", value: term.Text("x")}

@@ -7,6 +7,8 @@ import (
 	"surehand/internal/automation"
 	"surehand/internal/message"
 	"surehand/internal/plant"
+	"surehand/internal/production"
+	"surehand/internal/recovery"
 	"surehand/internal/term"
 )
 
@@ -72,12 +74,14 @@ func (l *Loop) decide(tx *plant.Tx, m message.Message, known message.Known) mess
 	case message.SessionDrained:
 		return automation.Drained(tx, p)
 	case message.Due:
-		return automation.Due(tx, p)
+		return due(tx, p)
 	case message.Continue:
 		return automation.Continue(tx)
 	case message.ProcessStarted:
+		recovery.Started(tx)
 		return automation.Started(tx)
 	case message.DatabaseTravelled:
+		recovery.Travelled(tx)
 		return automation.Travelled(tx)
 	case message.OutageEnded:
 		return automation.OutageEnded(tx)
@@ -92,9 +96,88 @@ func (l *Loop) decide(tx *plant.Tx, m message.Message, known message.Known) mess
 	case message.ImportDevices:
 		return automation.Import(tx, p)
 	case message.StopRequested:
+		tx.TouchCell() // a drain may have nothing to wait for
 		return automation.Stop(tx, p)
 	}
+	return l.decideCell(tx, m, known)
+}
+
+// decideCell is the switch over the messages of the production half.
+func (l *Loop) decideCell(tx *plant.Tx, m message.Message, known message.Known) message.Outcome {
+	switch p := m.Payload.(type) {
+	case message.EquipmentStatusChanged:
+		return recovery.Observed(tx, p)
+	case message.MachineDone:
+		return production.MachineDone(tx, p)
+	case message.InspectionResult:
+		return production.InspectionResult(tx, p)
+	case message.ActionEnded:
+		return production.ActionEnded(tx, p)
+	case message.DoneAcknowledged:
+		return production.DoneAcknowledged(tx, p)
+	case message.StepTimeout:
+		return production.StepTimeout(tx, p)
+	case message.ScheduleTick:
+		return production.Schedule(tx)
+	case message.CreateOrder:
+		return production.CreateOrder(tx, m, p, known)
+	case message.StartOrder:
+		return production.StartOrder(tx, p)
+	case message.PauseOrder:
+		return production.PauseOrder(tx, m, p)
+	case message.ResumeOrder:
+		return production.ResumeOrder(tx, m, p)
+	case message.CancelOrder:
+		return production.CancelOrder(tx, m, p)
+	case message.SuspendJob:
+		return production.SuspendJob(tx, m, p)
+	case message.ResumeJob:
+		return production.ResumeJob(tx, m, p)
+	case message.ReworkJob:
+		return production.ReworkJob(tx, p)
+	case message.ScrapJob:
+		return production.ScrapJob(tx, p)
+	case message.PalletArrived:
+		return production.PalletArrived(tx, p)
+	case message.PalletLeft:
+		return production.PalletLeft(tx, p)
+	case message.RefillRequested:
+		return production.RefillRequested(tx)
+	case message.PauseCell:
+		return production.PauseCell(tx, m, p)
+	case message.ReleaseCell:
+		return production.ReleaseCell(tx, m, p)
+	case message.DisableEquipment:
+		return production.DisableEquipment(tx, m, p)
+	case message.EnableEquipment:
+		return production.EnableEquipment(tx, m, p)
+	case message.AckAlarm:
+		return production.AckAlarm(tx, m, p)
+	case message.ShelveAlarm:
+		return production.ShelveAlarm(tx, m, p)
+	case message.ImportPlant:
+		return production.ImportPlant(tx, p)
+	case message.ReportPart:
+		return recovery.ReportPart(tx, p)
+	case message.CompareCell:
+		return recovery.CompareCell(tx, m)
+	case message.ConfirmRecovery:
+		return recovery.ConfirmRecovery(tx, m, p)
+	case message.ResolveManualAction:
+		return recovery.ResolveManualAction(tx, m, p, known)
+	}
 	panic(fmt.Sprintf("no decider for %T", m.Payload))
+}
+
+// due gives a timer to the half that owns its row.
+func due(tx *plant.Tx, p message.Due) message.Outcome {
+	switch p.Due.Kind {
+	case plant.KindCell:
+		return production.Woken(tx, p.Due)
+	case plant.KindAlarm:
+		return production.Shelf(tx, p.Due)
+	}
+	return automation.Due(tx, p)
 }
 
 func entry(m message.Message, o message.Outcome) plant.Entry {
@@ -150,11 +233,16 @@ func (l *Loop) park(w *plant.Work, m message.Message, why string) decided {
 		}
 	}
 	subject := l.subjectOf(tx.State(), m.Payload)
+	if subject == "" {
+		subject = production.Parked(tx, m.Payload)
+	}
 	if subject != "" {
 		tx.PlaceHold(subject, term.HoldParked, "surehand", m.Payload.Type()+" could not be decided: "+why)
 	}
 	if m.Source != message.FromPerson && l.tooManyParks(tx.Now()) { // a person's odd request is no sign of a broken program
-		tx.PlaceHold(plant.DevicesSubject, term.HoldParked, "surehand", "several messages could not be decided within a minute")
+		for _, half := range []string{plant.DevicesSubject, plant.CellSubject} {
+			tx.PlaceHold(half, term.HoldParked, "surehand", "several messages could not be decided within a minute")
+		}
 		subject = plant.DevicesSubject
 	}
 	outcome := message.Outcome{Code: message.Parked, Reason: why, Subject: subject, Seq: w.NextSeq()}

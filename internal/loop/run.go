@@ -9,6 +9,7 @@ import (
 	"surehand/internal/automation"
 	"surehand/internal/message"
 	"surehand/internal/plant"
+	"surehand/internal/production"
 	"surehand/internal/term"
 )
 
@@ -40,6 +41,7 @@ type Loop struct {
 
 	poison      map[term.MessageID]string // messages that cannot be decided, and why: parked when next met
 	lastDecided []term.MessageID          // of the turn that is being decided
+	lastTick    term.MessageID            // the scheduler's tick of the turn that is being decided
 	badEvent    term.EventID              // was evaluated when a decider broke
 	parks       []time.Time
 	quarantine  bool      // the database went back in time; every device is to be quarantined
@@ -268,7 +270,7 @@ func (l *Loop) mayEnd() bool {
 	if len(l.inbox.rings[rankPerson])+len(l.inbox.rings[rankWorker]) > 0 {
 		return false
 	}
-	return !l.session.Draining() || automation.UnderWay(l.state) == 0
+	return !l.session.Draining() || automation.UnderWay(l.state)+production.UnderWay(l.state) == 0
 }
 
 func (l *Loop) finish(ctx context.Context) error {

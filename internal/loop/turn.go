@@ -9,6 +9,7 @@ import (
 	"surehand/internal/automation"
 	"surehand/internal/message"
 	"surehand/internal/plant"
+	"surehand/internal/production"
 	"surehand/internal/term"
 )
 
@@ -53,7 +54,11 @@ func (l *Loop) turnWith(ctx context.Context, batch []message.Message, timers int
 		if len(batch)+timers > 1 {
 			return l.oneByOne(ctx, batch)
 		}
-		for _, id := range l.lastDecided {
+		suspects := l.lastDecided
+		if n := len(suspects); n > 1 && suspects[n-1] == l.lastTick && l.poison[l.lastTick] == "" {
+			suspects = suspects[n-1:] // the message itself may be sound: the scheduler's tick is parked first
+		}
+		for _, id := range suspects {
 			l.poison[id] = "the database refused it twice: " + err.Error()
 		}
 	}
@@ -92,6 +97,7 @@ func (l *Loop) decideBatch(ctx context.Context, batch []message.Message, timers 
 		at = m
 		if _, poisoned := l.poison[m.ID]; !poisoned { // what it asks may be what the database refuses
 			automation.Needs(l.state, m, now, &need)
+			production.Needs(l.state, m, &need)
 		}
 	}
 	var known message.Known
@@ -100,7 +106,7 @@ func (l *Loop) decideBatch(ctx context.Context, batch []message.Message, timers 
 			return nil, nil, err
 		}
 	}
-	w = l.state.Begin(now, l.mint, l.session, known.Intents)
+	w = l.state.Begin(now, l.mint, l.session, known.Intents, known.Tasks)
 	thisTurn := map[term.MessageID]decided{}
 	l.lastDecided = l.lastDecided[:0]
 	for _, at = range batch {
@@ -112,7 +118,7 @@ func (l *Loop) decideBatch(ctx context.Context, batch []message.Message, timers 
 		if !ok {
 			break
 		}
-		at = message.Message{ID: dueMessageID(due), Source: message.FromTimer, Payload: message.Due{Due: due}, CreatedAt: now}
+		at = message.Message{ID: dueMessageID(due), Source: message.FromTimer, Payload: timeout(due), CreatedAt: now}
 		l.lastDecided = append(l.lastDecided, at.ID)
 		done = append(done, l.decideOne(w, at, known, thisTurn))
 		if next, ok := l.state.NextDue(); ok && next == due {
@@ -121,7 +127,38 @@ func (l *Loop) decideBatch(ctx context.Context, batch []message.Message, timers 
 			l.state.Mute(due)
 		}
 	}
+	if w.CellTouched() { // the scheduler looks once, after the last message that changed the cell
+		at = l.scheduleTick(done, now)
+		l.lastDecided = append(l.lastDecided, at.ID)
+		done = append(done, l.decideOne(w, at, known, thisTurn))
+	}
 	return w, done, nil
+}
+
+// scheduleTick is a message of its own, caused by the last one of the turn that was decided. The same turn decided
+// again has the same one, so that a tick at fault can be parked.
+func (l *Loop) scheduleTick(done []decided, now time.Time) message.Message {
+	cause, made := "", time.UnixMilli(0)
+	if n := len(done); n > 0 {
+		m := done[n-1].message
+		cause, made = string(m.ID), m.CreatedAt
+		switch p := m.Payload.(type) {
+		case message.Due:
+			made = p.Due.At
+		case message.StepTimeout:
+			made = p.Due.At
+		}
+	}
+	l.lastTick = term.MessageID(plant.DerivedID(made, "tick", cause))
+	return message.Message{ID: l.lastTick, Source: message.FromLoop, CausationID: cause, Payload: message.ScheduleTick{}, CreatedAt: now}
+}
+
+// timeout is the message of a timer that has run out.
+func timeout(due plant.Due) message.Payload {
+	if due.Kind == plant.KindTask || due.Kind == plant.KindSlot {
+		return message.StepTimeout{Due: due}
+	}
+	return message.Due{Due: due}
 }
 
 var errPanicked = errors.New("a decider panicked")

@@ -164,10 +164,12 @@ type (
 	MachineDone struct {
 		Machine term.EquipmentID `json:"machine"`
 		SlotNo  int              `json:"slotNo,omitempty"`
-		Job     term.JobID       `json:"job,omitempty"`
-		Pass    string           `json:"pass,omitempty"` // pass, fail; empty: not said
-		Cycle   uint32           `json:"cycle,omitempty"`
-		Counted bool             `json:"counted,omitempty"` // Cycle is the machine's own counter
+		// Exact: the machine names its slots itself, so that 1 means slot 1 and not "not said".
+		Exact   bool       `json:"exact,omitempty"`
+		Job     term.JobID `json:"job,omitempty"`
+		Pass    string     `json:"pass,omitempty"` // pass, fail; empty: not said
+		Cycle   uint32     `json:"cycle,omitempty"`
+		Counted bool       `json:"counted,omitempty"` // Cycle is the machine's own counter
 	}
 	// InspectionResult: of a part in an inspection machine.
 	InspectionResult struct {
@@ -198,6 +200,8 @@ type ActionEnded struct {
 	Code    string        `json:"code,omitempty"` // read by a scanner
 	Error   string        `json:"error,omitempty"`
 	Late    bool          `json:"late,omitempty"` // follows an unknown outcome
+	// Unsent: not_done because nothing was even tried (too late, no link): it may be planned anew without asking.
+	Unsent bool `json:"unsent,omitempty"`
 }
 
 // DoneAcknowledged: a machine was told that its done is stored.

@@ -97,13 +97,23 @@ type Need struct {
 	Keys     []string         // message and delivery keys, UUIDs
 	Commands []term.CommandID // command ids that are not in the picture
 	Intents  []term.IntentID  // intents that are not in the picture
+	Tasks    []term.TaskID    // tasks that are not in the picture
+	Orders   []term.OrderID   // orders whose ended parts are to be counted, or that may have ended
 }
 
 // Empty tells whether there is nothing to ask.
-func (n Need) Empty() bool { return len(n.Keys) == 0 && len(n.Commands) == 0 && len(n.Intents) == 0 }
+func (n Need) Empty() bool {
+	return len(n.Keys) == 0 && len(n.Commands) == 0 && len(n.Intents) == 0 && len(n.Tasks) == 0 && len(n.Orders) == 0
+}
 
 // Known is the store's answer.
 type Known struct {
 	Keys    map[string]plant.MessageKey
 	Intents []*plant.Intent // those asked for by either id that exist
+	Tasks   []*plant.Task   // those asked for that exist
+	// Ends counts the ended parts of each order asked for that exists, open or ended.
+	Ends map[term.OrderID]Ends
 }
+
+// Ends counts the ended parts of an order by how they ended.
+type Ends struct{ Completed, Scrapped, Cancelled int }

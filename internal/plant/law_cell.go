@@ -1,13 +1,13 @@
 package plant
 
 import (
-	"fmt"
 	"slices"
 
 	"surehand/internal/term"
 )
 
 var orderLaws = []law[Order]{
+	{"order_words_known", func(r *Order) bool { return known(r.State) && knownOrNone(r.Inside) }},
 	{"order_end_has_time", func(r *Order) bool { return r.State.Ended() == !r.EndedAt.IsZero() }},
 	{"order_end_counts_all", func(r *Order) bool { return r.State.Ended() == (r.Left() == 0) }},
 	{"order_counts", func(r *Order) bool {
@@ -17,6 +17,7 @@ var orderLaws = []law[Order]{
 }
 
 var jobLaws = []law[Job]{
+	{"job_words_known", func(r *Job) bool { return known(r.State) && known(r.Position.Type) && known(r.Disposition) }},
 	{"job_end_is_out", func(r *Job) bool {
 		return r.State.Ended() == !r.EndedAt.IsZero() &&
 			implies(r.State.Ended(), !r.Position.Occupies() && r.TempSlotNo == 0) &&
@@ -48,7 +49,7 @@ var jobLaws = []law[Job]{
 	}},
 	{"job_on_buffer_is_on_its_own_place", func(r *Job) bool {
 		return r.TempSlotNo >= 0 && r.TempSlotNo <= MaxPlaces &&
-			implies(r.Position.Type == term.OnBuffer, r.TempSlotNo > 0 && r.Position.Number() == r.TempSlotNo)
+			implies(r.Position.Type == term.OnBuffer, r.TempSlotNo > 0 && r.Position == term.BufferPlace(r.TempSlotNo))
 	}},
 	{"job_disposition_fits_end", func(r *Job) bool {
 		return implies(r.State == term.Completed, r.Disposition == term.DispositionNone) &&
@@ -58,6 +59,7 @@ var jobLaws = []law[Job]{
 }
 
 var slotLaws = []law[Slot]{
+	{"slot_words_known", func(r *Slot) bool { return known(r.State) }},
 	{"slot_empty_has_no_job", func(r *Slot) bool { return (r.State == term.SlotEmpty) == (r.JobID == "") }},
 	{"slot_times_fit", func(r *Slot) bool {
 		return (r.State == term.SlotEmpty) == r.EnteredAt.IsZero() &&
@@ -67,6 +69,9 @@ var slotLaws = []law[Slot]{
 }
 
 var taskLaws = []law[Task]{
+	{"task_words_known", func(r *Task) bool {
+		return known(r.Type) && known(r.State) && knownOrNone(r.PartAt) && knownOrNone(r.From.Type) && knownOrNone(r.To.Type)
+	}},
 	{"task_end_has_time", func(r *Task) bool { return r.State.Ended() == !r.EndedAt.IsZero() }},
 	{"task_start_has_no_job", func(r *Task) bool {
 		return (r.Type == term.TaskStartMachine) == (r.JobID == "") && (r.JobID == "") == (r.OrderID == "")
@@ -76,6 +81,7 @@ var taskLaws = []law[Task]{
 }
 
 var questionLaws = []law[Question]{
+	{"question_words_known", func(r *Question) bool { return known(r.State) && known(r.Finding) }},
 	{"question_end_has_answer", func(r *Question) bool {
 		open := r.State == term.QuestionOpen
 		return open == r.EndedAt.IsZero() && open == (r.Answer == "") && open == (r.By == "")
@@ -84,6 +90,7 @@ var questionLaws = []law[Question]{
 }
 
 var alarmLaws = []law[Alarm]{
+	{"alarm_words_known", func(r *Alarm) bool { return known(r.State) && known(r.Type) }},
 	{"alarm_normal_has_time", func(r *Alarm) bool { return (r.State == term.AlarmNormal) == !r.EndedAt.IsZero() }},
 	{"alarm_acknowledged_has_actor", func(r *Alarm) bool {
 		return implies(r.State == term.AlarmAcknowledged, r.AckedBy != "") && implies(r.State == term.AlarmUnacknowledged, r.AckedBy == "")
@@ -96,39 +103,29 @@ var alarmLaws = []law[Alarm]{
 }
 
 var equipmentLaws = []law[Equipment]{
+	{"equipment_words_known", func(r *Equipment) bool { return known(r.Type) && known(r.Status) && known(r.Latch) }},
 	{"equipment_latch_only_of_machines", func(r *Equipment) bool {
 		return implies(r.Latch != term.LatchNone, r.Type == term.KindMachine)
 	}},
 }
 
-// knownWords checks what the database's enum CHECKs say.
-func knownWords(r Row) bool {
-	known := func(values []string, v string) bool { return slices.Contains(values, v) }
-	switch r := r.(type) {
-	case *Order:
-		return known(r.State.Values(), string(r.State))
-	case *Job:
-		return known(r.State.Values(), string(r.State)) && known(r.Position.Type.Values(), string(r.Position.Type)) &&
-			known(r.Disposition.Values(), string(r.Disposition))
-	case *Slot:
-		return known(r.State.Values(), string(r.State))
-	case *Task:
-		return known(r.State.Values(), string(r.State)) && known(r.Type.Values(), string(r.Type))
-	case *Question:
-		return known(r.State.Values(), string(r.State)) && known(r.Finding.Values(), string(r.Finding))
-	case *Alarm:
-		return known(r.State.Values(), string(r.State)) && known(r.Type.Values(), string(r.Type))
-	case *Equipment:
-		return known(r.Type.Values(), string(r.Type)) && known(r.Status.Values(), string(r.Status)) && known(r.Latch.Values(), string(r.Latch))
-	}
-	return true
+// known tells whether a word is one of its type's; what the CHECKs on words say.
+func known[W interface {
+	~string
+	Values() []string
+}](word W) bool {
+	return slices.Contains(word.Values(), string(word))
+}
+
+func knownOrNone[W interface {
+	~string
+	Values() []string
+}](word W) bool {
+	return word == "" || known(word)
 }
 
 // lawfulInCell is Lawful for the rows of the production half.
 func lawfulInCell(r Row) error {
-	if !knownWords(r) {
-		return fmt.Errorf("%s %s has a word that is none of its states: %+v", r.Kind(), r.Key(), r)
-	}
 	switch r := r.(type) {
 	case *Order:
 		return obey(orderLaws, r, r)

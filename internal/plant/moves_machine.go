@@ -125,7 +125,7 @@ func (tx *Tx) WaitInCell(why string, p *term.Plan, again time.Time) {
 	if c == nil || c.WaitingFor == why && c.DueAt.Equal(Micros(again)) {
 		return
 	}
-	tx.moveCell("WaitInCell", func(n *Cell) { n.WaitingFor, n.Plan, n.DueAt = why, p, Micros(again) })
+	tx.moveCell("WaitInCell", func(n *Cell) { n.WaitingFor, n.Plan, n.DueAt = why, normal(p), Micros(again) })
 }
 
 // AskRefill lets parts be brought from the dock although fewer places than usual are free; false: it was done.
@@ -191,7 +191,7 @@ func (tx *Tx) createTask(t Task) *Task {
 		broken(6, "a task of equipment %s, which does not exist", t.EquipmentID)
 	}
 	t.ID, t.Version, t.State, t.CreatedAt = term.TaskID(tx.NewID()), 1, term.TaskPending, tx.Now()
-	t.ActionNo, t.Attempt, t.Epoch = tx.nextActionNo(), 1, tx.w.state.fence.Epoch
+	t.ActionNo, t.Attempt, t.Epoch, t.Plan = tx.nextActionNo(), 1, tx.w.state.fence.Epoch, normal(t.Plan)
 	tx.put("CreateTask", nil, &t)
 	bound := time.Duration(e.Config.ActionTime)
 	n := tx.moveTask(taskStart, t.ID, func(n *Task) { n.DueAt = Micros(tx.Now().Add(bound + bound/2)) })
@@ -358,7 +358,10 @@ func (tx *Tx) moveAlarm(m Move[term.AlarmState], a *Alarm, set func(*Alarm)) *Al
 // OpenQuestion asks a person. One question of a finding and subject is open at a time: a changed one is revised.
 // It tells whether anything was written.
 func (tx *Tx) OpenQuestion(q Question) (*Question, bool) {
-	q.Record, q.Machine = Printable(q.Record), Printable(q.Machine)
+	q.Record, q.Machine, q.Readings = Printable(q.Record), Printable(q.Machine), slices.Clone(q.Readings)
+	for i := range q.Readings {
+		q.Readings[i].At = Micros(q.Readings[i].At)
+	}
 	if !slices.Contains(q.Touches, q.Subject) {
 		q.Touches = append([]string{q.Subject}, q.Touches...)
 	}

@@ -54,7 +54,7 @@ func begin(t *testing.T, rows ...plant.Row) (*plant.State, *plant.Work) {
 	}
 	s, err := plant.Load(plant.Fence{Epoch: 1}, open)
 	require.NoError(t, err)
-	return s, s.Begin(now, &counter{}, plant.NewSession(), known)
+	return s, s.Begin(now, &counter{}, plant.NewSession(), known, nil)
 }
 
 func attemptOf(i *plant.Intent) *plant.Attempt {
@@ -172,7 +172,7 @@ func TestDueOrder(t *testing.T) {
 	require.NoError(t, err)
 	due := map[term.IntentID]*plant.Intent{}
 	for step := range 3000 {
-		w := s.Begin(now, &counter{n: step * 10}, plant.NewSession(), nil)
+		w := s.Begin(now, &counter{n: step * 10}, plant.NewSession(), nil, nil)
 		tx := w.Tx()
 		id := term.IntentID(fmt.Sprint(random.IntN(40)))
 		switch i := due[id]; {

@@ -110,6 +110,7 @@ type Work struct {
 	// Commands that left the picture, or were looked up outside it: late answers are matched here.
 	closed          map[term.IntentID]*Intent
 	closedByCommand map[term.CommandID]term.IntentID
+	closedTasks     map[term.TaskID]*Task
 	keys            map[string]bool // remembered in this turn
 	evaluated       int
 	evaluating      term.EventID
@@ -117,14 +118,21 @@ type Work struct {
 	touched         bool                  // something that the scheduler looks at changed in this turn
 }
 
-// Begin starts a turn. now is the turn's one time; known are ended commands that the store was asked for.
-func (s *State) Begin(now time.Time, mint Mint, session *Session, known []*Intent) *Work {
+// Begin starts a turn. now is the turn's one time; known and tasks are ended commands and tasks that the store was
+// asked for.
+func (s *State) Begin(now time.Time, mint Mint, session *Session, known []*Intent, tasks []*Task) *Work {
 	w := &Work{state: s, session: session, mint: mint, now: Micros(now), seq: s.fence.Seq,
-		closed: map[term.IntentID]*Intent{}, closedByCommand: map[term.CommandID]term.IntentID{}, keys: map[string]bool{}, events: map[term.EventID]bool{}}
+		closed: map[term.IntentID]*Intent{}, closedByCommand: map[term.CommandID]term.IntentID{},
+		closedTasks: map[term.TaskID]*Task{}, keys: map[string]bool{}, events: map[term.EventID]bool{}}
 	for _, i := range known {
 		if _, open := s.intents[i.ID]; !open {
 			w.closed[i.ID] = i
 			w.closedByCommand[i.CommandID] = i.ID
+		}
+	}
+	for _, t := range tasks {
+		if _, open := s.tasks[t.ID]; !open {
+			w.closedTasks[t.ID] = t
 		}
 	}
 	return w
@@ -228,6 +236,12 @@ func (w *Work) apply(before, after Row) {
 	}
 	if k, ok := after.(*MessageKey); ok && k != nil {
 		w.keys[k.ID] = true
+	}
+	if t, ok := before.(*Task); ok && t != nil {
+		delete(w.closedTasks, t.ID)
+	}
+	if t, ok := after.(*Task); ok && t != nil && !t.Open() {
+		w.closedTasks[t.ID] = t
 	}
 	if i, ok := before.(*Intent); ok && i != nil {
 		delete(w.closed, i.ID)
@@ -450,4 +464,13 @@ func (tx *Tx) FindCommand(id term.CommandID) (*Intent, bool) {
 		return i, true
 	}
 	return tx.FindIntent(tx.w.closedByCommand[id])
+}
+
+// FindTask finds a task, open or ended: in the picture, or among those that this turn knows.
+func (tx *Tx) FindTask(id term.TaskID) (*Task, bool) {
+	if t, ok := tx.w.state.tasks[id]; ok {
+		return t, true
+	}
+	t, ok := tx.w.closedTasks[id]
+	return t, ok
 }

@@ -61,7 +61,7 @@ func TestDropKeepsReceipts(t *testing.T) {
 	_, actions := w.Accept(b)
 	require.Empty(t, actions, "what was dropped is not sent")
 
-	w = s.Begin(now, &counter{n: 500}, plant.NewSession(), nil)
+	w = s.Begin(now, &counter{n: 500}, plant.NewSession(), nil, nil)
 	tx = w.Tx()
 	tx.MarkFailed(i, "x")
 	w.Rollback()

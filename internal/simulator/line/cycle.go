@@ -93,16 +93,18 @@ func (m *Machine) raise(e *ending) {
 
 // flicker lets done fall and rise again, unless it was acknowledged meanwhile.
 func (m *Machine) flicker(e *ending) {
-	m.w.after(m.faults.FlickerAfter, func() {
-		if m.shown == e {
-			m.done = false
-			m.w.touch()
+	wait := m.faults.FlickerAfter
+	m.w.after(wait, func() {
+		if m.shown != e {
+			return
 		}
-	})
-	m.w.after(2*m.faults.FlickerAfter, func() {
-		if m.shown == e && !m.done {
-			m.raise(e)
-		}
+		m.done = false
+		m.w.touch()
+		m.w.after(wait, func() {
+			if m.shown == e {
+				m.raise(e)
+			}
+		})
 	})
 }
 

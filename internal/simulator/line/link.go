@@ -1,9 +1,11 @@
 package line
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -71,7 +73,7 @@ func listen(address string) (net.Listener, error) {
 	giveUp := time.Now().Add(relistenFor)
 	for {
 		listener, err := net.Listen("tcp", address)
-		if err == nil || time.Now().After(giveUp) {
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(giveUp) {
 			return listener, err
 		}
 		time.Sleep(relistenEvery)
