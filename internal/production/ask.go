@@ -189,3 +189,19 @@ func readingWords(seen bool, r term.Reading) string {
 	}
 	return words
 }
+
+// StillAtWork says why an action in doubt cannot be answered about yet: the robot carries it out right now. A robot
+// that says so for ever is disabled first.
+func StillAtWork(tx *plant.Tx, q *plant.Question) string {
+	t, open := tx.State().Task(q.TaskID)
+	if !open || t.Type != term.TaskMove {
+		return ""
+	}
+	if _, disabled := tx.State().Held(plant.EquipmentSubject(t.EquipmentID), term.HoldDisabled); disabled {
+		return ""
+	}
+	if o, seen := tx.Session().Observed(t.EquipmentID); seen && o.Reading.Reached && o.Reading.Busy {
+		return fmt.Sprintf("%s is moving right now. Wait until it stands still; if it never does, stop it and disable it.", t.EquipmentID)
+	}
+	return ""
+}

@@ -24,7 +24,9 @@ func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) (e *plant.Equipmen
 			p.Reading = last
 		}
 	}
-	if changed = tx.Session().Observe(e.ID, p.Reading, tx.Now()); changed {
+	before, _ := tx.Session().Observed(e.ID)
+	changed = tx.Session().Observe(e.ID, p.Reading, tx.Now())
+	if changed || before.Reading.ReadySlots != p.Reading.ReadySlots { // a door that opens is no difference, and lets a part in
 		tx.TouchCell()
 	}
 	subject := plant.EquipmentSubject(e.ID)

@@ -141,7 +141,11 @@ func moved(tx *plant.Tx, t *plant.Task, p message.ActionEnded) {
 	default:
 		tx.FailTask(t.ID, p.PartAt, p.Error)
 	}
-	place(tx, t, p.PartAt)
+	at := p.PartAt
+	if p.Outcome == term.Done && t.To.Type == term.OnRobot { // presented: in the gripper is where it was to go
+		at = term.PartAtTo
+	}
+	place(tx, t, at)
 	closeTaskQuestion(tx, t, "the robot's own result: part at "+string(p.PartAt))
 	robot := plant.EquipmentSubject(t.EquipmentID)
 	if p.Outcome == term.Done || p.Unsent {

@@ -30,6 +30,9 @@ func ResolveManualAction(tx *plant.Tx, m message.Message, p message.ResolveManua
 	case !steady(tx, *q):
 		return refuse(subject, "unsteady", string(q.State), "What the machines say has not stood still for a second yet.")
 	}
+	if why := production.StillAtWork(tx, q); why != "" {
+		return refuse(subject, "working", string(q.State), "%s", why)
+	}
 	a := answerer{tx: tx, q: q, actor: m.Actor, reason: p.Reason, known: known}
 	if why := a.apply(p.Answer); why != "" {
 		return refuse(subject, "impossible", string(q.State), "This cannot be so: %s.", why)

@@ -45,6 +45,7 @@ type Database struct {
 	open        map[rowID]plant.Row
 	claims      map[claim]rowID
 	attempts    map[term.IntentID][]term.AttemptID
+	jobs        map[term.OrderID][]term.JobID
 	log         []LogRow
 	history     []step
 	commits     int // of the loop, in history
@@ -61,7 +62,7 @@ type Database struct {
 // NewDatabase is an empty, migrated database.
 func NewDatabase() *Database {
 	db := &Database{rows: map[rowID]plant.Row{}, open: map[rowID]plant.Row{}, claims: map[claim]rowID{},
-		attempts: map[term.IntentID][]term.AttemptID{}, classes: map[term.DeviceID]map[term.DeviceClass]int{}}
+		attempts: map[term.IntentID][]term.AttemptID{}, jobs: map[term.OrderID][]term.JobID{}, classes: map[term.DeviceID]map[term.DeviceClass]int{}}
 	db.fence = plant.Fence{Installation: plant.DerivedID(time.Time{}, "installation"), Generation: db.nextGeneration()}
 	return db
 }
@@ -243,9 +244,11 @@ func (db *Database) put(before, after plant.Row) {
 		id := idOf(before)
 		delete(db.rows, id)
 		delete(db.open, id)
-		if a, ok := before.(*plant.Attempt); ok {
-			at := slices.Index(db.attempts[a.IntentID], a.ID)
-			db.attempts[a.IntentID] = slices.Delete(slices.Clone(db.attempts[a.IntentID]), at, at+1)
+		switch r := before.(type) {
+		case *plant.Attempt:
+			db.attempts[r.IntentID] = without(db.attempts[r.IntentID], r.ID)
+		case *plant.Job:
+			db.jobs[r.OrderID] = without(db.jobs[r.OrderID], r.ID)
 		}
 		return
 	}
@@ -255,12 +258,22 @@ func (db *Database) put(before, after plant.Row) {
 	if after.Open() {
 		db.open[id] = after
 	}
-	if a, ok := after.(*plant.Attempt); ok && before == nil {
-		db.attempts[a.IntentID] = append(db.attempts[a.IntentID], a.ID)
+	if before == nil {
+		switch r := after.(type) {
+		case *plant.Attempt:
+			db.attempts[r.IntentID] = append(db.attempts[r.IntentID], r.ID)
+		case *plant.Job:
+			db.jobs[r.OrderID] = append(db.jobs[r.OrderID], r.ID)
+		}
 	}
 	for _, c := range claimsOf(after) {
 		db.claims[c] = id
 	}
+}
+
+func without[K comparable](list []K, k K) []K {
+	at := slices.Index(list, k)
+	return slices.Delete(slices.Clone(list), at, at+1)
 }
 
 func (db *Database) release(r plant.Row) {

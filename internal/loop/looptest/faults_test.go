@@ -38,7 +38,7 @@ func newLife(t *testing.T, db *looptest.Database, name string) *life {
 // batch decides one turn that stores a key.
 func (l *life) batch() (plant.Batch, string) {
 	l.now = l.now.Add(time.Second)
-	l.work = l.state.Begin(l.now, l.mint, plant.NewSession(), nil)
+	l.work = l.state.Begin(l.now, l.mint, plant.NewSession(), nil, nil)
 	tx := l.work.Tx()
 	key := l.mint.ID(l.now)
 	tx.RememberKey(plant.MessageKey{ID: key, Outcome: "{}"})

@@ -2,6 +2,7 @@ package looptest
 
 import (
 	"fmt"
+	"strconv"
 
 	"surehand/internal/plant"
 )
@@ -114,6 +115,17 @@ const (
 	oneCommandID   = "command id"
 	oneSerial      = "serial"
 	oneOpenHold    = "open hold"
+
+	oneJobNumber   = "number within an order"
+	oneSlotNumber  = "number within a machine"
+	onePlace       = "part on a place"
+	oneBufferPlace = "owner of a buffer place"
+	onePart        = "slot of a part"
+	oneActionNo    = "action number"
+	oneRobot       = "open action of the robot"
+	oneStart       = "open start of a machine"
+	oneQuestion    = "open question"
+	oneAlarm       = "open alarm"
 )
 
 func claimsOf(r plant.Row) []claim {
@@ -136,6 +148,35 @@ func claimsOf(r plant.Row) []claim {
 	case *plant.Hold:
 		if r.Open() {
 			all = append(all, claim{oneOpenHold, r.Subject + " " + string(r.Reason)})
+		}
+	case *plant.Job:
+		all = append(all, claim{oneJobNumber, fmt.Sprintf("%s %d", r.OrderID, r.Number)})
+		if r.Open() && r.Position.Occupies() {
+			all = append(all, claim{onePlace, r.Position.String()})
+		}
+		if r.Open() && r.TempSlotNo != 0 {
+			all = append(all, claim{oneBufferPlace, strconv.Itoa(r.TempSlotNo)})
+		}
+	case *plant.Slot:
+		all = append(all, claim{oneSlotNumber, fmt.Sprintf("%s %d", r.EquipmentID, r.Number)})
+		if r.JobID != "" {
+			all = append(all, claim{onePart, string(r.JobID)})
+		}
+	case *plant.Task:
+		all = append(all, claim{oneActionNo, strconv.FormatUint(uint64(r.ActionNo), 10)})
+		switch {
+		case r.Open() && r.Type.UsesRobot():
+			all = append(all, claim{oneRobot, ""})
+		case r.Open():
+			all = append(all, claim{oneStart, string(r.EquipmentID)})
+		}
+	case *plant.Question:
+		if r.Open() {
+			all = append(all, claim{oneQuestion, string(r.Finding) + " " + r.Subject})
+		}
+	case *plant.Alarm:
+		if r.Open() {
+			all = append(all, claim{oneAlarm, string(r.Type) + " " + r.Subject})
 		}
 	}
 	return all
@@ -167,6 +208,25 @@ func word(r plant.Row) string {
 			return "held"
 		}
 		return "released"
+	case *plant.Equipment:
+		return string(r.Latch)
+	case *plant.Slot:
+		return string(r.State)
+	case *plant.Pallet:
+		if r.Open() {
+			return "here"
+		}
+		return "gone"
+	case *plant.Order:
+		return string(r.State)
+	case *plant.Job:
+		return string(r.State) + " at " + r.Position.String()
+	case *plant.Task:
+		return string(r.State)
+	case *plant.Question:
+		return string(r.State)
+	case *plant.Alarm:
+		return string(r.State)
 	}
 	return ""
 }

@@ -10,7 +10,7 @@ import (
 	"surehand/internal/term"
 )
 
-// Invariants holds everything that the database keeps (rows, log, history) against the device invariants of
+// Invariants holds everything that the database keeps (rows, log, history) against the invariants of
 // docs/invariants.md and returns what is broken, each with its number; empty when all is well. Number 0 stands for the
 // laws of single rows and for references.
 func Invariants(db *Database) []string {
@@ -21,6 +21,7 @@ func Invariants(db *Database) []string {
 		v.row(r)
 	}
 	v.holders()
+	v.together()
 	v.entries(0)
 	for _, s := range db.history {
 		v.step(s)
@@ -35,7 +36,7 @@ func InvariantsSince(db *Database, commit int) []string {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	v := &verdict{db: db}
-	touched := map[rowID]plant.Row{}
+	touched, inCell := map[rowID]plant.Row{}, false
 	first := len(db.log)
 	left := db.commits - commit
 	for _, s := range slices.Backward(db.history) {
@@ -51,13 +52,20 @@ func InvariantsSince(db *Database, commit int) []string {
 		for _, c := range s.Changes {
 			id := idOf(c.After)
 			touched[id] = db.rows[id]
+			var also []rowID
 			if a, ok := c.After.(*plant.Attempt); ok {
-				id := rowID{plant.KindIntent, string(a.IntentID)}
-				if i, ok := db.rows[id]; ok {
-					touched[id] = i
+				also = append(also, rowID{plant.KindIntent, string(a.IntentID)})
+			}
+			for _, id := range append(also, append(touchedInCell(c.Before), touchedInCell(c.After)...)...) {
+				if r, ok := db.rows[id]; ok {
+					touched[id] = r
 				}
 			}
+			inCell = inCell || c.After.Kind() == plant.KindJob || c.After.Kind() == plant.KindTask
 		}
+	}
+	if inCell {
+		v.together()
 	}
 	for _, r := range sorted(touched) {
 		v.row(r)
@@ -100,6 +108,8 @@ func (v *verdict) row(r plant.Row) {
 		v.refers(r, plant.KindFarm, string(r.FarmID))
 	case *plant.Farm:
 		v.refers(r, plant.KindOrganisation, string(r.OrganisationID))
+	default:
+		v.inCell(r)
 	}
 }
 
@@ -210,6 +220,7 @@ func (v *verdict) step(s step) {
 		if c.Before != nil && c.After.Ver() <= c.Before.Ver() {
 			v.broken(6, "%s of %s leads from version %d to %d", c.Move, idOf(c.After), c.Before.Ver(), c.After.Ver())
 		}
+		v.stepInCell(s, c)
 		after, ok := c.After.(*plant.Intent)
 		if !ok {
 			continue

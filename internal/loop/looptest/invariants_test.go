@@ -23,7 +23,7 @@ func play(t *testing.T, db *looptest.Database, steps ...func(*plant.Tx)) {
 	}
 	for n, s := range append([]func(*plant.Tx){farm}, steps...) {
 		l.now = l.now.Add(time.Second)
-		w := l.state.Begin(l.now, l.mint, plant.NewSession(), db.Intents())
+		w := l.state.Begin(l.now, l.mint, plant.NewSession(), db.Intents(), nil)
 		tx := w.Tx()
 		s(tx)
 		w.Keep(tx, plant.Entry{MessageID: term.MessageID(l.mint.ID(l.now)), Outcome: "accepted"})
@@ -118,7 +118,7 @@ func TestInvariantsOfTheLog(t *testing.T) {
 	db := looptest.NewDatabase()
 	l := newLife(t, db, "a")
 	for _, e := range []plant.Entry{{MessageID: "m", Outcome: "refused"}, {MessageID: "m", Outcome: "parked", Reason: "x"}} {
-		w := l.state.Begin(start, l.mint, plant.NewSession(), nil)
+		w := l.state.Begin(start, l.mint, plant.NewSession(), nil, nil)
 		w.Keep(w.Tx(), e)
 		b := w.Batch()
 		if err := l.store.Commit(t.Context(), b); err != nil {

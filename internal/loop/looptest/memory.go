@@ -81,7 +81,7 @@ func (m *Memory) Known(ctx context.Context, need message.Need) (message.Known, e
 	if err := m.enter(ctx); err != nil {
 		return message.Known{}, err
 	}
-	known := message.Known{Keys: map[string]plant.MessageKey{}}
+	known := message.Known{Keys: map[string]plant.MessageKey{}, Ends: map[term.OrderID]message.Ends{}}
 	for _, k := range need.Keys {
 		if r, ok := m.db.rows[rowID{plant.KindKey, k}].(*plant.MessageKey); ok {
 			known.Keys[k] = *r
@@ -100,6 +100,18 @@ func (m *Memory) Known(ctx context.Context, need message.Need) (message.Known, e
 	for _, id := range slices.Compact(ids) {
 		if i, ok := m.db.rows[rowID{plant.KindIntent, id}].(*plant.Intent); ok {
 			known.Intents = append(known.Intents, i)
+		}
+	}
+	tasks := slices.Clone(need.Tasks)
+	slices.Sort(tasks)
+	for _, id := range slices.Compact(tasks) {
+		if t, ok := m.db.rows[rowID{plant.KindTask, string(id)}].(*plant.Task); ok {
+			known.Tasks = append(known.Tasks, t)
+		}
+	}
+	for _, id := range need.Orders {
+		if _, ok := m.db.rows[rowID{plant.KindOrder, string(id)}]; ok {
+			known.Ends[id] = m.db.endsOf(id)
 		}
 	}
 	return known, nil

@@ -100,7 +100,8 @@ func phases(fans int) [][]step {
 			tx.ParkMessage(plant.Parked{ID: term.MessageID(tx.NewID()), Type: "T", Source: "device", Raw: []byte{1}, Reason: "r"})
 		},
 	}
-	all := [][]step{{configured(0)}}
+	kinds = append(kinds, cellPhases()...)
+	all := [][]step{{configured(0), configuredCell(0)}}
 	for _, k := range kinds {
 		var steps []step
 		for n := 1; n <= fans; n++ {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"maps"
 	"reflect"
 	"testing"
 	"time"
@@ -55,6 +56,7 @@ func versioned(tx *plant.Tx) {
 	changed.Active = false
 	tx.ConfigureRule(changed)
 	tx.LiftHoldIfHeld(plant.DeviceSubject(fan(1)), term.HoldQuarantine, "mai", "seen")
+	versionedInCell(tx)
 }
 
 func guards(t *testing.T, open Opener) {
@@ -62,8 +64,8 @@ func guards(t *testing.T, open Opener) {
 	w.commit(everyKind(1))
 	updates := len(w.prepare(nil, versioned).Changes)
 	w.work.Rollback()
-	if updates != 11 {
-		t.Fatalf("the suite changes %d rows, want one of each of the 11 kinds that change", updates)
+	if updates != 21 {
+		t.Fatalf("the suite changes %d rows, want one of each of the 21 kinds that change", updates)
 	}
 	for n := range updates {
 		for _, by := range []int64{-1, 1} {
@@ -81,6 +83,7 @@ func guards(t *testing.T, open Opener) {
 		},
 		plant.KindEvent: func(r plant.Row) plant.Row { return altered(r, func(e *plant.Event) { e.Status = term.EventFailed }) },
 	}
+	maps.Copy(words, otherWords)
 	for kind, other := range words {
 		b := w.prepare(nil, versioned)
 		for n, c := range b.Changes {
@@ -90,6 +93,13 @@ func guards(t *testing.T, open Opener) {
 		}
 		w.refuse(b, plant.FaultConflict)
 	}
+	b := w.prepare(nil, versioned)
+	for n, c := range b.Changes {
+		if j, ok := c.Before.(*plant.Job); ok { // the place is part of the guard
+			b.Changes[n].Before = altered(j, func(j *plant.Job) { j.Position.Ref += "x" })
+		}
+	}
+	w.refuse(b, plant.FaultConflict)
 	w.commit(versioned)
 
 	// A row that is there cannot be inserted, whatever its kind; one that is not there cannot be changed.

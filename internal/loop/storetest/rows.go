@@ -34,6 +34,7 @@ func everyKind(n int) step {
 		tx.PlaceHold(plant.DeviceSubject(fan(n)), term.HoldQuarantine, "loop", awkward)
 		tx.RememberKey(plant.MessageKey{ID: tx.NewID(), BodyHash: plant.Hash("body"), Outcome: term.JSON(message.Outcome{Code: message.Accepted, Detail: awkward})})
 		tx.ParkMessage(plant.Parked{ID: term.MessageID(tx.NewID()), Type: "TelemetryReceived", Source: "telemetry", Raw: []byte{0, 0xfe}, Reason: awkward})
+		everyKindOfCell(tx, n)
 	}
 }
 
@@ -207,7 +208,7 @@ func refusedKeepsReceipts(t *testing.T, open Opener) {
 	w := newWorld(t, open)
 	w.commit(configured(1))
 	w.now = w.now.Add(time.Second)
-	w.work = w.state.Begin(w.now, w.mint, w.session, nil)
+	w.work = w.state.Begin(w.now, w.mint, w.session, nil, nil)
 	tx := w.work.Tx()
 	i := fence(tx, command(tx, 1, ""))
 	receipt(tx, i, term.ReceiptResult) // its command is dropped with the message

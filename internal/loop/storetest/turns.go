@@ -253,7 +253,7 @@ func settle(t *testing.T, open Opener) {
 	says(b, plant.Stands)
 	// A turn without a log row is told by its turn number.
 	w.now = w.now.Add(time.Second)
-	w.work = w.state.Begin(w.now, w.mint, w.session, nil)
+	w.work = w.state.Begin(w.now, w.mint, w.session, nil, nil)
 	tx := w.work.Tx()
 	observe(tx, 1, 20)
 	w.work.Close(tx)

@@ -64,7 +64,7 @@ func (w *world) ctx() context.Context {
 func (w *world) prepare(known []*plant.Intent, steps ...step) plant.Batch {
 	w.t.Helper()
 	w.now = w.now.Add(time.Second)
-	w.work = w.state.Begin(w.now, w.mint, w.session, known)
+	w.work = w.state.Begin(w.now, w.mint, w.session, known, nil)
 	for _, s := range steps {
 		tx := w.work.Tx()
 		s(tx)
