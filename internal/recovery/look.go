@@ -78,6 +78,7 @@ func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) message.Outcome {
 // the readings that open questions are bound to.
 func Look(tx *plant.Tx) {
 	askAboutTasks(tx)
+	bindAnew(tx)
 	seen := Seen(tx.Session().Observed)
 	if _, held := tx.State().Held(plant.CellSubject, term.HoldRecovery); held {
 		if tx.Session().Compared() || ready(tx) {
@@ -150,6 +151,21 @@ func askAboutTasks(tx *plant.Tx) {
 			continue
 		}
 		production.AskAboutTask(tx, t)
+	}
+}
+
+// bindAnew shows the readings of now with a question that no comparison keeps: a report of a person.
+func bindAnew(tx *plant.Tx) {
+	for _, q := range tx.State().Questions() {
+		if q.Finding != term.FindReportedPart || !moved(tx, q) || !steady(tx, *q) {
+			continue
+		}
+		n := *q
+		n.Readings = nil
+		for _, b := range q.Readings {
+			n.Readings = append(n.Readings, production.Bound(tx, b.Equipment)...)
+		}
+		tx.OpenQuestion(n)
 	}
 }
 
