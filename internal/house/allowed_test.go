@@ -48,22 +48,25 @@ var allowed = map[string]map[string]string{
 		"internal/plant":   "an action is a committed row",
 		"internal/term":    "names ids and states",
 	},
-	"internal/workers/plc": {
-		"internal/workers": "implements the driver contract",
-		"internal/message": "results come back as messages",
+	"internal/workers/modbus": {
+		"internal/workers": "does one half of the driver contract",
 		"internal/plant":   "an action is a committed row",
 		"internal/term":    "names ids and states",
 	},
+	"internal/workers/plc": {
+		"internal/workers":        "implements the driver contract",
+		"internal/workers/modbus": "shares the handshake and the connection",
+		"internal/plant":          "an action is a committed row",
+		"internal/term":           "names ids and states",
+	},
 	"internal/workers/robot": {
-		"internal/workers": "implements the driver contract",
-		"internal/message": "results come back as messages",
-		"internal/plant":   "an action is a committed row",
-		"internal/term":    "names ids and states",
+		"internal/workers":        "implements the driver contract",
+		"internal/workers/modbus": "shares the handshake and the connection",
+		"internal/plant":          "an action is a committed row",
+		"internal/term":           "names ids and states",
 	},
 	"internal/workers/tool": {
 		"internal/workers": "implements the driver contract",
-		"internal/message": "results come back as messages",
-		"internal/plant":   "an action is a committed row",
 		"internal/term":    "names ids and states",
 	},
 
@@ -189,6 +192,10 @@ var allowed = map[string]map[string]string{
 		"internal/term":            "names ids and states",
 		"internal/workers":         "makes the crew",
 		"internal/workers/mqttrpc": "makes the driver",
+		"internal/workers/modbus":  "tells the cell's drivers how to reach the wire",
+		"internal/workers/plc":     "makes the machines' drivers",
+		"internal/workers/robot":   "makes the robot's driver",
+		"internal/workers/tool":    "makes the tools' drivers",
 	},
 
 	// Level 5: joins everything. The product gets no test things: see notInProduct.

@@ -118,6 +118,9 @@ func (t turn) line(level slog.Level, stage string, k keys, more ...any) {
 
 // change writes the stage that a changed row stands for.
 func (t turn) change(c plant.Change) {
+	if t.cell(c) {
+		return
+	}
 	switch r := c.After.(type) {
 	case *plant.Telemetry:
 		t.line(slog.LevelDebug, "reading stored", keys{device: r.DeviceID}, "telemetryId", r.ID, "seq", r.Seq)

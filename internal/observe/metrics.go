@@ -32,6 +32,8 @@ type Metrics struct {
 	finished, verdicts, dispatch, ended, receipts, answers *prometheus.CounterVec
 	rejected, ignored, stale, logRows, holds, uncounted    *prometheus.CounterVec
 	ackLatency, appliedLatency, batch                      prometheus.Histogram
+	actions, parts, questions, alarms                      *prometheus.CounterVec
+	asked                                                  prometheus.Gauge
 	links                                                  *prometheus.GaugeVec
 	epoch, seq                                             prometheus.Gauge
 }
@@ -65,6 +67,11 @@ func NewMetrics(version string, health func() Health) *Metrics {
 	m.uncounted = m.counters("worker_counts_total", "What workers tell outside a turn: broker connections, messages refused or dropped, publishes by result.", "name", "label")
 	m.logRows = m.counters("log_rows_total", "Rows of the event log, by outcome.", "outcome")
 	m.holds = m.counters("holds_total", "Holds placed, by reason.", "reason")
+	m.actions = m.counters("actions_total", "Actions of the cell that left RUNNING, by kind and state; UNKNOWN is no end and counts too.", "kind", "state")
+	m.parts = m.counters("parts_ended_total", "Parts of orders that ended, by how.", "state")
+	m.questions = m.counters("questions_total", "Questions opened to a person, by finding.", "finding")
+	m.asked = m.gauge("questions_open", "Questions opened in this process life and not answered yet.")
+	m.alarms = m.counters("alarms_total", "Activations of alarms, by type.", "type")
 	m.turns = m.counter("loop_turns_total", "Turns of the loop that were shown.")
 	m.batch = m.histogram("loop_batch_changes", "Rows changed in one turn.", []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000})
 	m.links = m.gauges("link_up", "Broker connections: 1 up, 0 down.", "link")
@@ -94,6 +101,14 @@ func (m *Metrics) begin() {
 	start(m.answers, term.Correlation("").Values())
 	start(m.stale, []string{"sent", "not_sent", "unknown"})
 	start(m.logRows, []string{"accepted", "refused", "parked"})
+	for _, kind := range term.TaskKind("").Values() {
+		for _, state := range []term.TaskState{term.TaskSucceeded, term.TaskFailed, term.TaskCancelled, term.TaskUnknown} {
+			m.actions.WithLabelValues(kind, string(state))
+		}
+	}
+	start(m.parts, []string{"COMPLETED", "SCRAPPED", "CANCELLED"})
+	start(m.questions, term.Finding("").Values())
+	start(m.alarms, term.AlarmKind("").Values())
 	start(m.holds, term.HoldReason("").Values())
 	start(m.rejected, append([]string{"other"}, rejections...))
 	start(m.ignored, append([]string{"other"}, ignorances...))

@@ -40,6 +40,18 @@ func (m *Metrics) change(c plant.Change) {
 		case term.ReceiptAck, term.ReceiptResult, term.ReceiptStateReport:
 			m.answers.WithLabelValues(string(r.Correlation)).Inc()
 		}
+	case *plant.Task:
+		if r.State != term.TaskRunning {
+			m.actions.WithLabelValues(string(r.Type), string(r.State)).Inc()
+		}
+	case *plant.Job:
+		if r.State.Ended() {
+			m.parts.WithLabelValues(string(r.State)).Inc()
+		}
+	case *plant.Question:
+		m.question(c, r)
+	case *plant.Alarm:
+		m.alarm(c, r)
 	case *plant.Hold:
 		if c.Before == nil {
 			m.holds.WithLabelValues(string(r.Reason)).Inc()
@@ -140,5 +152,25 @@ func (o *openCommands) Collect(metrics chan<- prometheus.Metric) {
 	}
 	for _, g := range term.WaitingGates() {
 		metrics <- prometheus.MustNewConstMetric(waitingDesc, prometheus.GaugeValue, float64(gates[g]), string(g))
+	}
+}
+
+func (m *Metrics) question(c plant.Change, r *plant.Question) {
+	if c.Before == nil {
+		m.questions.WithLabelValues(string(r.Finding)).Inc()
+		m.asked.Inc()
+	}
+	if !r.Open() {
+		m.asked.Dec()
+	}
+}
+
+func (m *Metrics) alarm(c plant.Change, r *plant.Alarm) {
+	n := r.Count
+	if before, ok := c.Before.(*plant.Alarm); ok {
+		n -= before.Count
+	}
+	if n > 0 {
+		m.alarms.WithLabelValues(string(r.Type)).Add(float64(n))
 	}
 }

@@ -45,7 +45,8 @@ type Service struct {
 	store   *dbstate.Store
 	reader  *read.Reader
 	loop    *loop.Loop
-	crew    *workers.Crew
+	hands   workers.Hands
+	life    atomic.Pointer[plant.Fence] // as the drivers of the cell first saw it
 	driver  atomic.Pointer[mqttrpc.Driver]
 	hub     *api.Hub
 	metrics *observe.Metrics
@@ -95,11 +96,14 @@ func (s *Service) join() {
 	s.logs = observe.NewLogs(s.log)
 	s.hub = api.NewHub(s.reader, s.log)
 	s.metrics.Watch("stream_clients", "Open event streams.", func() float64 { return float64(s.hub.Clients()) })
-	s.crew = workers.NewCrew(workers.CrewOptions{
+	s.hands.Crew = workers.NewCrew(workers.CrewOptions{
 		Publisher: publisher{s}, Poster: poster{s}, Clock: s.clock, NewID: s.mint.ID, Count: s.metrics.Count,
 	})
+	s.hands.Line = workers.NewLine(workers.LineOptions{
+		Poster: poster{s}, Clock: s.clock, NewID: s.mint.ID, Drivers: s.drivers, Count: s.metrics.Count, Log: s.log,
+	})
 	s.loop = loop.New(loop.Options{
-		Store: s.store, Hands: s.crew, Feed: observe.Fan(s.logs, s.metrics, s.hub), Clock: s.clock, Mint: s.mint, Log: s.log,
+		Store: s.store, Hands: s.hands, Feed: observe.Fan(s.logs, s.metrics, s.hub), Clock: s.clock, Mint: s.mint, Log: s.log,
 	})
 }
 
@@ -199,7 +203,7 @@ func (s *Service) run(ctx context.Context) {
 	// The loop has ended: nothing new can be handed out. A fenced life must not reach the broker any more.
 	cancel()
 	<-driverDone
-	s.step("workers", s.crew.Close)
+	s.step("workers", s.hands.Close)
 	stopServing()
 	feeds.Wait()
 	if !apiEnded {

@@ -1,5 +1,3 @@
-// Package workertest says what every publisher must do, as tests that a driver runs against its real wire
-// with the far side in the test's hands.
 package workertest
 
 import (

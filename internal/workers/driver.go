@@ -1,0 +1,116 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"surehand/internal/plant"
+	"surehand/internal/term"
+)
+
+// SettleFor is how long a driver may take beyond an action's Bound to find out what became of it.
+const SettleFor = 5 * time.Second
+
+// Driver works one equipment of the cell. One goroutine owns the connection. Perform and Acknowledge may be called
+// at any time and from any goroutine; the driver does them one after the other.
+//
+// Nothing leaves while the process life is not confirmed: a driver asks before each connection, and again before a
+// write when the last word is older than plant.SendBefore.
+type Driver interface {
+	// Run keeps the link and reports every reading until ctx ends, also that there is none (Reached false, with the
+	// last values). report does not wait.
+	Run(ctx context.Context, report func(term.Reading))
+	// Perform does the action once and returns when its outcome is known, or can no longer become known: at the
+	// latest SettleFor after its Bound, and soon after ctx ended. It never tries again. An action whose time to
+	// begin is over is surely not done.
+	Perform(ctx context.Context, t Task) Ending
+	// Acknowledge tells a machine that this done is stored. acknowledged is called once, as soon as the machine has
+	// been told, or when it does not show this done any more; then the signals are brought back to rest. Another
+	// done than this one is never acknowledged. It may be repeated.
+	Acknowledge(ctx context.Context, d DoneCycle, acknowledged func()) error
+}
+
+// DoneCycle is one done of a machine.
+type DoneCycle struct {
+	Cycle uint32
+	Slot  int
+}
+
+// DoneOf is the done that a reading shows.
+func DoneOf(r term.Reading) (d DoneCycle, ok bool) { return DoneCycle{r.Cycle, r.DoneSlot}, r.Done }
+
+// Task is a physical action on its way out.
+type Task struct {
+	plant.Perform
+	// StartedAt is when the loop handed it out, right after the commit; it carries the monotonic clock.
+	StartedAt time.Time
+}
+
+// NotAfter is the last moment at which the action may begin.
+func (t Task) NotAfter() time.Time { return t.StartedAt.Add(plant.SendBefore) }
+
+// Late tells whether the action may no longer begin: see Order.Late.
+func (t Task) Late(now time.Time) bool {
+	return Order{Publish: plant.Publish{FencedAt: t.FencedAt}, StartedAt: t.StartedAt}.Late(now)
+}
+
+// Ending is the one answer to a task.
+type Ending struct {
+	Outcome term.Outcome
+	PartAt  term.PartAt
+	Code    string // read by a scanner
+	Error   string // for people; empty when done
+}
+
+// Happened: the action was done, and this is where the part is.
+func Happened(at term.PartAt) Ending { return Ending{Outcome: term.Done, PartAt: at} }
+
+// NotBegun: surely nothing was started, so the part is where it was.
+func NotBegun(t Task, why string) Ending {
+	e := Ending{Outcome: term.NotDone, Error: why}
+	switch {
+	case t.Type == term.TaskStartMachine:
+	case t.Type == term.TaskMove && !t.FromGripper:
+		e.PartAt = term.PartAtFrom
+	default:
+		e.PartAt = term.PartGripper
+	}
+	return e
+}
+
+// InDoubt: it may have happened.
+func InDoubt(why string) Ending { return Ending{Outcome: term.Unknown, Error: why} }
+
+// Concluded tells how a move or a start has ended by a reading that carries its number. ok is false while the reading
+// does not say so. An ending without the place of the part is unknown.
+func Concluded(p plant.Perform, r term.Reading) (e Ending, ok bool) {
+	if r.Echo != p.ActionNo {
+		return e, false
+	}
+	switch p.Type {
+	case term.TaskStartMachine:
+		switch r.StartResult {
+		case 1:
+			return Happened(""), true
+		case 2:
+			return Ending{Outcome: term.NotDone, Error: "the machine refused the start"}, true
+		}
+	case term.TaskMove:
+		at := r.PartAt
+		if at == term.PartAtFrom && p.FromGripper {
+			at = term.PartGripper
+		}
+		switch {
+		case r.Fault != 0 && at == term.PartUnknown:
+			return InDoubt(fmt.Sprintf("the robot ended with error %d and does not know where the part is", r.Fault)), true
+		case r.Fault != 0:
+			return Ending{Outcome: term.NotDone, PartAt: at, Error: fmt.Sprintf("the robot ended with error %d", r.Fault)}, true
+		case r.Ended && at == term.PartUnknown:
+			return InDoubt("the robot says done and not where the part is"), true
+		case r.Ended:
+			return Happened(at), true
+		}
+	}
+	return e, false
+}

@@ -1,0 +1,83 @@
+package modbus
+
+import (
+	"errors"
+	"io"
+	"log"
+	"time"
+
+	library "github.com/simonvetter/modbus"
+
+	"surehand/internal/term"
+)
+
+// conn is one TCP connection. Its calls take at most the time-out and cannot be interrupted; a client belongs to one
+// goroutine.
+type conn struct{ client *library.ModbusClient }
+
+// open dials; the library gives up after 5 s.
+func open(address string, unit uint8, timeout time.Duration) (*conn, error) {
+	client, err := library.NewClient(&library.ClientConfiguration{
+		URL: "tcp://" + address, Timeout: timeout, Logger: log.New(io.Discard, "", 0),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := client.SetUnitId(unit); err != nil {
+		return nil, err
+	}
+	if err := client.Open(); err != nil {
+		return nil, err
+	}
+	return &conn{client}, nil
+}
+
+func (c *conn) read(address, count int) ([]uint16, error) {
+	return c.client.ReadRegisters(uint16(address), uint16(count), library.HOLDING_REGISTER)
+}
+
+func (c *conn) write(address int, values []uint16) error {
+	if len(values) == 1 {
+		return c.client.WriteRegister(uint16(address), values[0])
+	}
+	return c.client.WriteRegisters(uint16(address), values)
+}
+
+// close ends the connection; that the other side is gone already is no news.
+func (c *conn) close() { _ = c.client.Close() }
+
+// usable tells whether the connection can be used after an error: the controller has answered with an exception, or
+// has not answered in time. A late answer is told apart by its transaction. Anything else has lost the connection,
+// and the library does not dial again.
+func usable(err error) bool {
+	for _, answered := range []error{library.ErrRequestTimedOut, library.ErrIllegalFunction, library.ErrIllegalDataAddress,
+		library.ErrIllegalDataValue, library.ErrServerDeviceFailure, library.ErrAcknowledge, library.ErrServerDeviceBusy,
+		library.ErrMemoryParityError} {
+		if errors.Is(err, answered) {
+			return true
+		}
+	}
+	return false
+}
+
+// Order of the two words of a number.
+type Order bool
+
+// OrderOf takes the word order of a configuration.
+func OrderOf(c term.DriverConfig) Order { return Order(c.WordOrder == "low") }
+
+// Number is the number in two registers.
+func (low Order) Number(words []uint16) uint32 {
+	if low {
+		return uint32(words[1])<<16 | uint32(words[0])
+	}
+	return uint32(words[0])<<16 | uint32(words[1])
+}
+
+// Words are the registers of a number.
+func (low Order) Words(n uint32) []uint16 {
+	if low {
+		return []uint16{uint16(n), uint16(n >> 16)}
+	}
+	return []uint16{uint16(n >> 16), uint16(n)}
+}

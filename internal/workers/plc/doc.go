@@ -1,0 +1,8 @@
+// Package plc drives a machine over Modbus TCP: it starts slots, acknowledges done, and reads what the machine says.
+//
+// It owns the meaning of a machine's registers (docs/drivers.md). The connection, the handshake and everything that is
+// done in doubt are modbus's.
+//
+// It must never acknowledge another done than the one it was asked to: that one is not stored yet. It must never leave
+// done_ack up, which would acknowledge the next done.
+package plc

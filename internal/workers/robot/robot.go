@@ -1,0 +1,105 @@
+package robot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"surehand/internal/term"
+	"surehand/internal/workers"
+	"surehand/internal/workers/modbus"
+)
+
+// Offsets of the command block: action_no at 0, code 2, from 3, to 4.
+const (
+	commandSize = 6
+	goAt        = 5
+	statusSize  = 10
+)
+
+// Codes of actions.
+const (
+	codeMove    = 1
+	codePresent = 2
+	codePlace   = 3
+)
+
+// Driver is a workers.Driver of a robot.
+type Driver struct{ *modbus.Driver }
+
+var _ workers.Driver = Driver{}
+
+// New makes a driver. It connects when it runs.
+func New(o modbus.Options) (Driver, error) {
+	d, err := modbus.New(o, arm{})
+	return Driver{d}, err
+}
+
+// Acknowledge is for machines.
+func (Driver) Acknowledge(context.Context, workers.DoneCycle, func()) error {
+	return errors.New("a robot has no done to acknowledge")
+}
+
+// arm is what the registers mean.
+type arm struct{}
+
+func (arm) Sizes() (command, status, goOffset int) { return commandSize, statusSize, goAt }
+
+func (arm) Read(command, status []uint16, o modbus.Order) (r term.Reading, heartbeat uint16) {
+	r = term.Reading{
+		Echo: o.Number(status[0:2]), Go: command[goAt] != 0,
+		Busy: status[2] != 0, Ended: status[3] != 0, Fault: int(status[4]), Gripper: status[6] != 0, Position: int(status[7]),
+		Ready: status[9] != 0,
+	}
+	switch status[5] {
+	case 1:
+		r.PartAt = term.PartAtFrom
+	case 2:
+		r.PartAt = term.PartGripper
+	case 3:
+		r.PartAt = term.PartAtTo
+	}
+	return r, status[8]
+}
+
+func (arm) Command(t workers.Task) ([]uint16, error) {
+	const last = 1<<16 - 1
+	switch {
+	case t.Type != term.TaskMove:
+		return nil, fmt.Errorf("a robot cannot do %s", t.Type)
+	case t.Present && t.FromGripper:
+		return nil, errors.New("no code of the robot presents a part that it holds already")
+	case t.To < 1 || t.To > last || !t.FromGripper && (t.From < 1 || t.From > last):
+		return nil, fmt.Errorf("from %d to %d: numbers of places are 1 to %d", t.From, t.To, last)
+	case t.FromGripper:
+		return []uint16{codePlace, 0, uint16(t.To)}, nil
+	case t.Present:
+		return []uint16{codePresent, uint16(t.From), uint16(t.To)}, nil
+	}
+	return []uint16{codeMove, uint16(t.From), uint16(t.To)}, nil
+}
+
+func (arm) Refuses(r term.Reading, _ workers.Task) string {
+	switch {
+	case r.Busy:
+		return fmt.Sprintf("the robot is busy with number %d", r.Echo)
+	case !r.Ready:
+		return "the robot is not ready"
+	}
+	return ""
+}
+
+// AtRest: done and error are taken back when go is 0.
+func (arm) AtRest(r term.Reading) bool { return !r.Ended && r.Fault == 0 }
+
+func (arm) Still(r term.Reading, _ workers.Task) bool { return !r.Busy }
+
+func (a arm) Abandoned(r term.Reading) bool { return !r.Busy && a.AtRest(r) }
+
+// Leftover: an end that is shown stays until the next action; it is evidence.
+func (a arm) Leftover(command []uint16, r term.Reading, _ modbus.Order) []int {
+	if command[goAt] != 0 && a.Abandoned(r) {
+		return []int{goAt}
+	}
+	return nil
+}
