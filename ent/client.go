@@ -12,23 +12,33 @@ import (
 	"surehand/ent/migrate"
 	"surehand/internal/term"
 
+	"surehand/ent/alarm"
 	"surehand/ent/automationcommandintent"
 	"surehand/ent/automationendpointevent"
 	"surehand/ent/automationrule"
 	"surehand/ent/automationruleexecution"
+	"surehand/ent/cell"
 	"surehand/ent/commandattempt"
 	"surehand/ent/device"
 	"surehand/ent/devicecommandreceipt"
 	"surehand/ent/deviceendpoint"
 	"surehand/ent/deviceprofile"
+	"surehand/ent/equipment"
+	"surehand/ent/equipmentslot"
 	"surehand/ent/eventlog"
 	"surehand/ent/farm"
 	"surehand/ent/hold"
+	"surehand/ent/job"
 	"surehand/ent/loopstate"
+	"surehand/ent/manualaction"
 	"surehand/ent/messagekey"
 	"surehand/ent/organisation"
+	"surehand/ent/pallet"
 	"surehand/ent/parkedmessage"
+	"surehand/ent/route"
+	"surehand/ent/task"
 	"surehand/ent/telemetry"
+	"surehand/ent/workorder"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
@@ -40,6 +50,8 @@ type Client struct {
 	config
 	// Schema is the client for creating, migrating and dropping schema.
 	Schema *migrate.Schema
+	// Alarm is the client for interacting with the Alarm builders.
+	Alarm *AlarmClient
 	// AutomationCommandIntent is the client for interacting with the AutomationCommandIntent builders.
 	AutomationCommandIntent *AutomationCommandIntentClient
 	// AutomationEndpointEvent is the client for interacting with the AutomationEndpointEvent builders.
@@ -48,6 +60,8 @@ type Client struct {
 	AutomationRule *AutomationRuleClient
 	// AutomationRuleExecution is the client for interacting with the AutomationRuleExecution builders.
 	AutomationRuleExecution *AutomationRuleExecutionClient
+	// Cell is the client for interacting with the Cell builders.
+	Cell *CellClient
 	// CommandAttempt is the client for interacting with the CommandAttempt builders.
 	CommandAttempt *CommandAttemptClient
 	// Device is the client for interacting with the Device builders.
@@ -58,22 +72,38 @@ type Client struct {
 	DeviceEndpoint *DeviceEndpointClient
 	// DeviceProfile is the client for interacting with the DeviceProfile builders.
 	DeviceProfile *DeviceProfileClient
+	// Equipment is the client for interacting with the Equipment builders.
+	Equipment *EquipmentClient
+	// EquipmentSlot is the client for interacting with the EquipmentSlot builders.
+	EquipmentSlot *EquipmentSlotClient
 	// EventLog is the client for interacting with the EventLog builders.
 	EventLog *EventLogClient
 	// Farm is the client for interacting with the Farm builders.
 	Farm *FarmClient
 	// Hold is the client for interacting with the Hold builders.
 	Hold *HoldClient
+	// Job is the client for interacting with the Job builders.
+	Job *JobClient
 	// LoopState is the client for interacting with the LoopState builders.
 	LoopState *LoopStateClient
+	// ManualAction is the client for interacting with the ManualAction builders.
+	ManualAction *ManualActionClient
 	// MessageKey is the client for interacting with the MessageKey builders.
 	MessageKey *MessageKeyClient
 	// Organisation is the client for interacting with the Organisation builders.
 	Organisation *OrganisationClient
+	// Pallet is the client for interacting with the Pallet builders.
+	Pallet *PalletClient
 	// ParkedMessage is the client for interacting with the ParkedMessage builders.
 	ParkedMessage *ParkedMessageClient
+	// Route is the client for interacting with the Route builders.
+	Route *RouteClient
+	// Task is the client for interacting with the Task builders.
+	Task *TaskClient
 	// Telemetry is the client for interacting with the Telemetry builders.
 	Telemetry *TelemetryClient
+	// WorkOrder is the client for interacting with the WorkOrder builders.
+	WorkOrder *WorkOrderClient
 }
 
 // NewClient creates a new client configured with the given options.
@@ -85,23 +115,33 @@ func NewClient(opts ...Option) *Client {
 
 func (c *Client) init() {
 	c.Schema = migrate.NewSchema(c.driver)
+	c.Alarm = NewAlarmClient(c.config)
 	c.AutomationCommandIntent = NewAutomationCommandIntentClient(c.config)
 	c.AutomationEndpointEvent = NewAutomationEndpointEventClient(c.config)
 	c.AutomationRule = NewAutomationRuleClient(c.config)
 	c.AutomationRuleExecution = NewAutomationRuleExecutionClient(c.config)
+	c.Cell = NewCellClient(c.config)
 	c.CommandAttempt = NewCommandAttemptClient(c.config)
 	c.Device = NewDeviceClient(c.config)
 	c.DeviceCommandReceipt = NewDeviceCommandReceiptClient(c.config)
 	c.DeviceEndpoint = NewDeviceEndpointClient(c.config)
 	c.DeviceProfile = NewDeviceProfileClient(c.config)
+	c.Equipment = NewEquipmentClient(c.config)
+	c.EquipmentSlot = NewEquipmentSlotClient(c.config)
 	c.EventLog = NewEventLogClient(c.config)
 	c.Farm = NewFarmClient(c.config)
 	c.Hold = NewHoldClient(c.config)
+	c.Job = NewJobClient(c.config)
 	c.LoopState = NewLoopStateClient(c.config)
+	c.ManualAction = NewManualActionClient(c.config)
 	c.MessageKey = NewMessageKeyClient(c.config)
 	c.Organisation = NewOrganisationClient(c.config)
+	c.Pallet = NewPalletClient(c.config)
 	c.ParkedMessage = NewParkedMessageClient(c.config)
+	c.Route = NewRouteClient(c.config)
+	c.Task = NewTaskClient(c.config)
 	c.Telemetry = NewTelemetryClient(c.config)
+	c.WorkOrder = NewWorkOrderClient(c.config)
 }
 
 type (
@@ -194,23 +234,33 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	return &Tx{
 		ctx:                     ctx,
 		config:                  cfg,
+		Alarm:                   NewAlarmClient(cfg),
 		AutomationCommandIntent: NewAutomationCommandIntentClient(cfg),
 		AutomationEndpointEvent: NewAutomationEndpointEventClient(cfg),
 		AutomationRule:          NewAutomationRuleClient(cfg),
 		AutomationRuleExecution: NewAutomationRuleExecutionClient(cfg),
+		Cell:                    NewCellClient(cfg),
 		CommandAttempt:          NewCommandAttemptClient(cfg),
 		Device:                  NewDeviceClient(cfg),
 		DeviceCommandReceipt:    NewDeviceCommandReceiptClient(cfg),
 		DeviceEndpoint:          NewDeviceEndpointClient(cfg),
 		DeviceProfile:           NewDeviceProfileClient(cfg),
+		Equipment:               NewEquipmentClient(cfg),
+		EquipmentSlot:           NewEquipmentSlotClient(cfg),
 		EventLog:                NewEventLogClient(cfg),
 		Farm:                    NewFarmClient(cfg),
 		Hold:                    NewHoldClient(cfg),
+		Job:                     NewJobClient(cfg),
 		LoopState:               NewLoopStateClient(cfg),
+		ManualAction:            NewManualActionClient(cfg),
 		MessageKey:              NewMessageKeyClient(cfg),
 		Organisation:            NewOrganisationClient(cfg),
+		Pallet:                  NewPalletClient(cfg),
 		ParkedMessage:           NewParkedMessageClient(cfg),
+		Route:                   NewRouteClient(cfg),
+		Task:                    NewTaskClient(cfg),
 		Telemetry:               NewTelemetryClient(cfg),
+		WorkOrder:               NewWorkOrderClient(cfg),
 	}, nil
 }
 
@@ -230,30 +280,40 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	return &Tx{
 		ctx:                     ctx,
 		config:                  cfg,
+		Alarm:                   NewAlarmClient(cfg),
 		AutomationCommandIntent: NewAutomationCommandIntentClient(cfg),
 		AutomationEndpointEvent: NewAutomationEndpointEventClient(cfg),
 		AutomationRule:          NewAutomationRuleClient(cfg),
 		AutomationRuleExecution: NewAutomationRuleExecutionClient(cfg),
+		Cell:                    NewCellClient(cfg),
 		CommandAttempt:          NewCommandAttemptClient(cfg),
 		Device:                  NewDeviceClient(cfg),
 		DeviceCommandReceipt:    NewDeviceCommandReceiptClient(cfg),
 		DeviceEndpoint:          NewDeviceEndpointClient(cfg),
 		DeviceProfile:           NewDeviceProfileClient(cfg),
+		Equipment:               NewEquipmentClient(cfg),
+		EquipmentSlot:           NewEquipmentSlotClient(cfg),
 		EventLog:                NewEventLogClient(cfg),
 		Farm:                    NewFarmClient(cfg),
 		Hold:                    NewHoldClient(cfg),
+		Job:                     NewJobClient(cfg),
 		LoopState:               NewLoopStateClient(cfg),
+		ManualAction:            NewManualActionClient(cfg),
 		MessageKey:              NewMessageKeyClient(cfg),
 		Organisation:            NewOrganisationClient(cfg),
+		Pallet:                  NewPalletClient(cfg),
 		ParkedMessage:           NewParkedMessageClient(cfg),
+		Route:                   NewRouteClient(cfg),
+		Task:                    NewTaskClient(cfg),
 		Telemetry:               NewTelemetryClient(cfg),
+		WorkOrder:               NewWorkOrderClient(cfg),
 	}, nil
 }
 
 // Debug returns a new debug-client. It's used to get verbose logging on specific operations.
 //
 //	client.Debug().
-//		AutomationCommandIntent.
+//		Alarm.
 //		Query().
 //		Count(ctx)
 func (c *Client) Debug() *Client {
@@ -276,10 +336,12 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.AutomationCommandIntent, c.AutomationEndpointEvent, c.AutomationRule,
-		c.AutomationRuleExecution, c.CommandAttempt, c.Device, c.DeviceCommandReceipt,
-		c.DeviceEndpoint, c.DeviceProfile, c.EventLog, c.Farm, c.Hold, c.LoopState,
-		c.MessageKey, c.Organisation, c.ParkedMessage, c.Telemetry,
+		c.Alarm, c.AutomationCommandIntent, c.AutomationEndpointEvent, c.AutomationRule,
+		c.AutomationRuleExecution, c.Cell, c.CommandAttempt, c.Device,
+		c.DeviceCommandReceipt, c.DeviceEndpoint, c.DeviceProfile, c.Equipment,
+		c.EquipmentSlot, c.EventLog, c.Farm, c.Hold, c.Job, c.LoopState,
+		c.ManualAction, c.MessageKey, c.Organisation, c.Pallet, c.ParkedMessage,
+		c.Route, c.Task, c.Telemetry, c.WorkOrder,
 	} {
 		n.Use(hooks...)
 	}
@@ -289,10 +351,12 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.AutomationCommandIntent, c.AutomationEndpointEvent, c.AutomationRule,
-		c.AutomationRuleExecution, c.CommandAttempt, c.Device, c.DeviceCommandReceipt,
-		c.DeviceEndpoint, c.DeviceProfile, c.EventLog, c.Farm, c.Hold, c.LoopState,
-		c.MessageKey, c.Organisation, c.ParkedMessage, c.Telemetry,
+		c.Alarm, c.AutomationCommandIntent, c.AutomationEndpointEvent, c.AutomationRule,
+		c.AutomationRuleExecution, c.Cell, c.CommandAttempt, c.Device,
+		c.DeviceCommandReceipt, c.DeviceEndpoint, c.DeviceProfile, c.Equipment,
+		c.EquipmentSlot, c.EventLog, c.Farm, c.Hold, c.Job, c.LoopState,
+		c.ManualAction, c.MessageKey, c.Organisation, c.Pallet, c.ParkedMessage,
+		c.Route, c.Task, c.Telemetry, c.WorkOrder,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -301,6 +365,8 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 // Mutate implements the ent.Mutator interface.
 func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 	switch m := m.(type) {
+	case *AlarmMutation:
+		return c.Alarm.mutate(ctx, m)
 	case *AutomationCommandIntentMutation:
 		return c.AutomationCommandIntent.mutate(ctx, m)
 	case *AutomationEndpointEventMutation:
@@ -309,6 +375,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.AutomationRule.mutate(ctx, m)
 	case *AutomationRuleExecutionMutation:
 		return c.AutomationRuleExecution.mutate(ctx, m)
+	case *CellMutation:
+		return c.Cell.mutate(ctx, m)
 	case *CommandAttemptMutation:
 		return c.CommandAttempt.mutate(ctx, m)
 	case *DeviceMutation:
@@ -319,24 +387,173 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.DeviceEndpoint.mutate(ctx, m)
 	case *DeviceProfileMutation:
 		return c.DeviceProfile.mutate(ctx, m)
+	case *EquipmentMutation:
+		return c.Equipment.mutate(ctx, m)
+	case *EquipmentSlotMutation:
+		return c.EquipmentSlot.mutate(ctx, m)
 	case *EventLogMutation:
 		return c.EventLog.mutate(ctx, m)
 	case *FarmMutation:
 		return c.Farm.mutate(ctx, m)
 	case *HoldMutation:
 		return c.Hold.mutate(ctx, m)
+	case *JobMutation:
+		return c.Job.mutate(ctx, m)
 	case *LoopStateMutation:
 		return c.LoopState.mutate(ctx, m)
+	case *ManualActionMutation:
+		return c.ManualAction.mutate(ctx, m)
 	case *MessageKeyMutation:
 		return c.MessageKey.mutate(ctx, m)
 	case *OrganisationMutation:
 		return c.Organisation.mutate(ctx, m)
+	case *PalletMutation:
+		return c.Pallet.mutate(ctx, m)
 	case *ParkedMessageMutation:
 		return c.ParkedMessage.mutate(ctx, m)
+	case *RouteMutation:
+		return c.Route.mutate(ctx, m)
+	case *TaskMutation:
+		return c.Task.mutate(ctx, m)
 	case *TelemetryMutation:
 		return c.Telemetry.mutate(ctx, m)
+	case *WorkOrderMutation:
+		return c.WorkOrder.mutate(ctx, m)
 	default:
 		return nil, fmt.Errorf("ent: unknown mutation type %T", m)
+	}
+}
+
+// AlarmClient is a client for the Alarm schema.
+type AlarmClient struct {
+	config
+}
+
+// NewAlarmClient returns a client for the Alarm from the given config.
+func NewAlarmClient(c config) *AlarmClient {
+	return &AlarmClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `alarm.Hooks(f(g(h())))`.
+func (c *AlarmClient) Use(hooks ...Hook) {
+	c.hooks.Alarm = append(c.hooks.Alarm, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `alarm.Intercept(f(g(h())))`.
+func (c *AlarmClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Alarm = append(c.inters.Alarm, interceptors...)
+}
+
+// Create returns a builder for creating a Alarm entity.
+func (c *AlarmClient) Create() *AlarmCreate {
+	mutation := newAlarmMutation(c.config, OpCreate)
+	return &AlarmCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Alarm entities.
+func (c *AlarmClient) CreateBulk(builders ...*AlarmCreate) *AlarmCreateBulk {
+	return &AlarmCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *AlarmClient) MapCreateBulk(slice any, setFunc func(*AlarmCreate, int)) *AlarmCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &AlarmCreateBulk{err: fmt.Errorf("calling to AlarmClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*AlarmCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &AlarmCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Alarm.
+func (c *AlarmClient) Update() *AlarmUpdate {
+	mutation := newAlarmMutation(c.config, OpUpdate)
+	return &AlarmUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *AlarmClient) UpdateOne(_m *Alarm) *AlarmUpdateOne {
+	mutation := newAlarmMutation(c.config, OpUpdateOne, withAlarm(_m))
+	return &AlarmUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *AlarmClient) UpdateOneID(id term.AlarmID) *AlarmUpdateOne {
+	mutation := newAlarmMutation(c.config, OpUpdateOne, withAlarmID(id))
+	return &AlarmUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Alarm.
+func (c *AlarmClient) Delete() *AlarmDelete {
+	mutation := newAlarmMutation(c.config, OpDelete)
+	return &AlarmDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *AlarmClient) DeleteOne(_m *Alarm) *AlarmDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *AlarmClient) DeleteOneID(id term.AlarmID) *AlarmDeleteOne {
+	builder := c.Delete().Where(alarm.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &AlarmDeleteOne{builder}
+}
+
+// Query returns a query builder for Alarm.
+func (c *AlarmClient) Query() *AlarmQuery {
+	return &AlarmQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeAlarm},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Alarm entity by its id.
+func (c *AlarmClient) Get(ctx context.Context, id term.AlarmID) (*Alarm, error) {
+	return c.Query().Where(alarm.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *AlarmClient) GetX(ctx context.Context, id term.AlarmID) *Alarm {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *AlarmClient) Hooks() []Hook {
+	return c.hooks.Alarm
+}
+
+// Interceptors returns the client interceptors.
+func (c *AlarmClient) Interceptors() []Interceptor {
+	return c.inters.Alarm
+}
+
+func (c *AlarmClient) mutate(ctx context.Context, m *AlarmMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&AlarmCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&AlarmUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&AlarmUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&AlarmDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Alarm mutation op: %q", m.Op())
 	}
 }
 
@@ -869,6 +1086,139 @@ func (c *AutomationRuleExecutionClient) mutate(ctx context.Context, m *Automatio
 		return (&AutomationRuleExecutionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown AutomationRuleExecution mutation op: %q", m.Op())
+	}
+}
+
+// CellClient is a client for the Cell schema.
+type CellClient struct {
+	config
+}
+
+// NewCellClient returns a client for the Cell from the given config.
+func NewCellClient(c config) *CellClient {
+	return &CellClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `cell.Hooks(f(g(h())))`.
+func (c *CellClient) Use(hooks ...Hook) {
+	c.hooks.Cell = append(c.hooks.Cell, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `cell.Intercept(f(g(h())))`.
+func (c *CellClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Cell = append(c.inters.Cell, interceptors...)
+}
+
+// Create returns a builder for creating a Cell entity.
+func (c *CellClient) Create() *CellCreate {
+	mutation := newCellMutation(c.config, OpCreate)
+	return &CellCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Cell entities.
+func (c *CellClient) CreateBulk(builders ...*CellCreate) *CellCreateBulk {
+	return &CellCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *CellClient) MapCreateBulk(slice any, setFunc func(*CellCreate, int)) *CellCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &CellCreateBulk{err: fmt.Errorf("calling to CellClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*CellCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &CellCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Cell.
+func (c *CellClient) Update() *CellUpdate {
+	mutation := newCellMutation(c.config, OpUpdate)
+	return &CellUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *CellClient) UpdateOne(_m *Cell) *CellUpdateOne {
+	mutation := newCellMutation(c.config, OpUpdateOne, withCell(_m))
+	return &CellUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *CellClient) UpdateOneID(id string) *CellUpdateOne {
+	mutation := newCellMutation(c.config, OpUpdateOne, withCellID(id))
+	return &CellUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Cell.
+func (c *CellClient) Delete() *CellDelete {
+	mutation := newCellMutation(c.config, OpDelete)
+	return &CellDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *CellClient) DeleteOne(_m *Cell) *CellDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *CellClient) DeleteOneID(id string) *CellDeleteOne {
+	builder := c.Delete().Where(cell.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &CellDeleteOne{builder}
+}
+
+// Query returns a query builder for Cell.
+func (c *CellClient) Query() *CellQuery {
+	return &CellQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeCell},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Cell entity by its id.
+func (c *CellClient) Get(ctx context.Context, id string) (*Cell, error) {
+	return c.Query().Where(cell.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *CellClient) GetX(ctx context.Context, id string) *Cell {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *CellClient) Hooks() []Hook {
+	return c.hooks.Cell
+}
+
+// Interceptors returns the client interceptors.
+func (c *CellClient) Interceptors() []Interceptor {
+	return c.inters.Cell
+}
+
+func (c *CellClient) mutate(ctx context.Context, m *CellMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&CellCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&CellUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&CellUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&CellDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Cell mutation op: %q", m.Op())
 	}
 }
 
@@ -1537,6 +1887,272 @@ func (c *DeviceProfileClient) mutate(ctx context.Context, m *DeviceProfileMutati
 	}
 }
 
+// EquipmentClient is a client for the Equipment schema.
+type EquipmentClient struct {
+	config
+}
+
+// NewEquipmentClient returns a client for the Equipment from the given config.
+func NewEquipmentClient(c config) *EquipmentClient {
+	return &EquipmentClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `equipment.Hooks(f(g(h())))`.
+func (c *EquipmentClient) Use(hooks ...Hook) {
+	c.hooks.Equipment = append(c.hooks.Equipment, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `equipment.Intercept(f(g(h())))`.
+func (c *EquipmentClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Equipment = append(c.inters.Equipment, interceptors...)
+}
+
+// Create returns a builder for creating a Equipment entity.
+func (c *EquipmentClient) Create() *EquipmentCreate {
+	mutation := newEquipmentMutation(c.config, OpCreate)
+	return &EquipmentCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Equipment entities.
+func (c *EquipmentClient) CreateBulk(builders ...*EquipmentCreate) *EquipmentCreateBulk {
+	return &EquipmentCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *EquipmentClient) MapCreateBulk(slice any, setFunc func(*EquipmentCreate, int)) *EquipmentCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &EquipmentCreateBulk{err: fmt.Errorf("calling to EquipmentClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*EquipmentCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &EquipmentCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Equipment.
+func (c *EquipmentClient) Update() *EquipmentUpdate {
+	mutation := newEquipmentMutation(c.config, OpUpdate)
+	return &EquipmentUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *EquipmentClient) UpdateOne(_m *Equipment) *EquipmentUpdateOne {
+	mutation := newEquipmentMutation(c.config, OpUpdateOne, withEquipment(_m))
+	return &EquipmentUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *EquipmentClient) UpdateOneID(id term.EquipmentID) *EquipmentUpdateOne {
+	mutation := newEquipmentMutation(c.config, OpUpdateOne, withEquipmentID(id))
+	return &EquipmentUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Equipment.
+func (c *EquipmentClient) Delete() *EquipmentDelete {
+	mutation := newEquipmentMutation(c.config, OpDelete)
+	return &EquipmentDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *EquipmentClient) DeleteOne(_m *Equipment) *EquipmentDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *EquipmentClient) DeleteOneID(id term.EquipmentID) *EquipmentDeleteOne {
+	builder := c.Delete().Where(equipment.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &EquipmentDeleteOne{builder}
+}
+
+// Query returns a query builder for Equipment.
+func (c *EquipmentClient) Query() *EquipmentQuery {
+	return &EquipmentQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeEquipment},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Equipment entity by its id.
+func (c *EquipmentClient) Get(ctx context.Context, id term.EquipmentID) (*Equipment, error) {
+	return c.Query().Where(equipment.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *EquipmentClient) GetX(ctx context.Context, id term.EquipmentID) *Equipment {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *EquipmentClient) Hooks() []Hook {
+	return c.hooks.Equipment
+}
+
+// Interceptors returns the client interceptors.
+func (c *EquipmentClient) Interceptors() []Interceptor {
+	return c.inters.Equipment
+}
+
+func (c *EquipmentClient) mutate(ctx context.Context, m *EquipmentMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&EquipmentCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&EquipmentUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&EquipmentUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&EquipmentDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Equipment mutation op: %q", m.Op())
+	}
+}
+
+// EquipmentSlotClient is a client for the EquipmentSlot schema.
+type EquipmentSlotClient struct {
+	config
+}
+
+// NewEquipmentSlotClient returns a client for the EquipmentSlot from the given config.
+func NewEquipmentSlotClient(c config) *EquipmentSlotClient {
+	return &EquipmentSlotClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `equipmentslot.Hooks(f(g(h())))`.
+func (c *EquipmentSlotClient) Use(hooks ...Hook) {
+	c.hooks.EquipmentSlot = append(c.hooks.EquipmentSlot, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `equipmentslot.Intercept(f(g(h())))`.
+func (c *EquipmentSlotClient) Intercept(interceptors ...Interceptor) {
+	c.inters.EquipmentSlot = append(c.inters.EquipmentSlot, interceptors...)
+}
+
+// Create returns a builder for creating a EquipmentSlot entity.
+func (c *EquipmentSlotClient) Create() *EquipmentSlotCreate {
+	mutation := newEquipmentSlotMutation(c.config, OpCreate)
+	return &EquipmentSlotCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of EquipmentSlot entities.
+func (c *EquipmentSlotClient) CreateBulk(builders ...*EquipmentSlotCreate) *EquipmentSlotCreateBulk {
+	return &EquipmentSlotCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *EquipmentSlotClient) MapCreateBulk(slice any, setFunc func(*EquipmentSlotCreate, int)) *EquipmentSlotCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &EquipmentSlotCreateBulk{err: fmt.Errorf("calling to EquipmentSlotClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*EquipmentSlotCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &EquipmentSlotCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for EquipmentSlot.
+func (c *EquipmentSlotClient) Update() *EquipmentSlotUpdate {
+	mutation := newEquipmentSlotMutation(c.config, OpUpdate)
+	return &EquipmentSlotUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *EquipmentSlotClient) UpdateOne(_m *EquipmentSlot) *EquipmentSlotUpdateOne {
+	mutation := newEquipmentSlotMutation(c.config, OpUpdateOne, withEquipmentSlot(_m))
+	return &EquipmentSlotUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *EquipmentSlotClient) UpdateOneID(id term.SlotID) *EquipmentSlotUpdateOne {
+	mutation := newEquipmentSlotMutation(c.config, OpUpdateOne, withEquipmentSlotID(id))
+	return &EquipmentSlotUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for EquipmentSlot.
+func (c *EquipmentSlotClient) Delete() *EquipmentSlotDelete {
+	mutation := newEquipmentSlotMutation(c.config, OpDelete)
+	return &EquipmentSlotDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *EquipmentSlotClient) DeleteOne(_m *EquipmentSlot) *EquipmentSlotDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *EquipmentSlotClient) DeleteOneID(id term.SlotID) *EquipmentSlotDeleteOne {
+	builder := c.Delete().Where(equipmentslot.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &EquipmentSlotDeleteOne{builder}
+}
+
+// Query returns a query builder for EquipmentSlot.
+func (c *EquipmentSlotClient) Query() *EquipmentSlotQuery {
+	return &EquipmentSlotQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeEquipmentSlot},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a EquipmentSlot entity by its id.
+func (c *EquipmentSlotClient) Get(ctx context.Context, id term.SlotID) (*EquipmentSlot, error) {
+	return c.Query().Where(equipmentslot.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *EquipmentSlotClient) GetX(ctx context.Context, id term.SlotID) *EquipmentSlot {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *EquipmentSlotClient) Hooks() []Hook {
+	return c.hooks.EquipmentSlot
+}
+
+// Interceptors returns the client interceptors.
+func (c *EquipmentSlotClient) Interceptors() []Interceptor {
+	return c.inters.EquipmentSlot
+}
+
+func (c *EquipmentSlotClient) mutate(ctx context.Context, m *EquipmentSlotMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&EquipmentSlotCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&EquipmentSlotUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&EquipmentSlotUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&EquipmentSlotDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown EquipmentSlot mutation op: %q", m.Op())
+	}
+}
+
 // EventLogClient is a client for the EventLog schema.
 type EventLogClient struct {
 	config
@@ -1936,6 +2552,139 @@ func (c *HoldClient) mutate(ctx context.Context, m *HoldMutation) (Value, error)
 	}
 }
 
+// JobClient is a client for the Job schema.
+type JobClient struct {
+	config
+}
+
+// NewJobClient returns a client for the Job from the given config.
+func NewJobClient(c config) *JobClient {
+	return &JobClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `job.Hooks(f(g(h())))`.
+func (c *JobClient) Use(hooks ...Hook) {
+	c.hooks.Job = append(c.hooks.Job, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `job.Intercept(f(g(h())))`.
+func (c *JobClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Job = append(c.inters.Job, interceptors...)
+}
+
+// Create returns a builder for creating a Job entity.
+func (c *JobClient) Create() *JobCreate {
+	mutation := newJobMutation(c.config, OpCreate)
+	return &JobCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Job entities.
+func (c *JobClient) CreateBulk(builders ...*JobCreate) *JobCreateBulk {
+	return &JobCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *JobClient) MapCreateBulk(slice any, setFunc func(*JobCreate, int)) *JobCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &JobCreateBulk{err: fmt.Errorf("calling to JobClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*JobCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &JobCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Job.
+func (c *JobClient) Update() *JobUpdate {
+	mutation := newJobMutation(c.config, OpUpdate)
+	return &JobUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *JobClient) UpdateOne(_m *Job) *JobUpdateOne {
+	mutation := newJobMutation(c.config, OpUpdateOne, withJob(_m))
+	return &JobUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *JobClient) UpdateOneID(id term.JobID) *JobUpdateOne {
+	mutation := newJobMutation(c.config, OpUpdateOne, withJobID(id))
+	return &JobUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Job.
+func (c *JobClient) Delete() *JobDelete {
+	mutation := newJobMutation(c.config, OpDelete)
+	return &JobDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *JobClient) DeleteOne(_m *Job) *JobDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *JobClient) DeleteOneID(id term.JobID) *JobDeleteOne {
+	builder := c.Delete().Where(job.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &JobDeleteOne{builder}
+}
+
+// Query returns a query builder for Job.
+func (c *JobClient) Query() *JobQuery {
+	return &JobQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeJob},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Job entity by its id.
+func (c *JobClient) Get(ctx context.Context, id term.JobID) (*Job, error) {
+	return c.Query().Where(job.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *JobClient) GetX(ctx context.Context, id term.JobID) *Job {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *JobClient) Hooks() []Hook {
+	return c.hooks.Job
+}
+
+// Interceptors returns the client interceptors.
+func (c *JobClient) Interceptors() []Interceptor {
+	return c.inters.Job
+}
+
+func (c *JobClient) mutate(ctx context.Context, m *JobMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&JobCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&JobUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&JobUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&JobDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Job mutation op: %q", m.Op())
+	}
+}
+
 // LoopStateClient is a client for the LoopState schema.
 type LoopStateClient struct {
 	config
@@ -2066,6 +2815,139 @@ func (c *LoopStateClient) mutate(ctx context.Context, m *LoopStateMutation) (Val
 		return (&LoopStateDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown LoopState mutation op: %q", m.Op())
+	}
+}
+
+// ManualActionClient is a client for the ManualAction schema.
+type ManualActionClient struct {
+	config
+}
+
+// NewManualActionClient returns a client for the ManualAction from the given config.
+func NewManualActionClient(c config) *ManualActionClient {
+	return &ManualActionClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `manualaction.Hooks(f(g(h())))`.
+func (c *ManualActionClient) Use(hooks ...Hook) {
+	c.hooks.ManualAction = append(c.hooks.ManualAction, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `manualaction.Intercept(f(g(h())))`.
+func (c *ManualActionClient) Intercept(interceptors ...Interceptor) {
+	c.inters.ManualAction = append(c.inters.ManualAction, interceptors...)
+}
+
+// Create returns a builder for creating a ManualAction entity.
+func (c *ManualActionClient) Create() *ManualActionCreate {
+	mutation := newManualActionMutation(c.config, OpCreate)
+	return &ManualActionCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ManualAction entities.
+func (c *ManualActionClient) CreateBulk(builders ...*ManualActionCreate) *ManualActionCreateBulk {
+	return &ManualActionCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ManualActionClient) MapCreateBulk(slice any, setFunc func(*ManualActionCreate, int)) *ManualActionCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ManualActionCreateBulk{err: fmt.Errorf("calling to ManualActionClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ManualActionCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ManualActionCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ManualAction.
+func (c *ManualActionClient) Update() *ManualActionUpdate {
+	mutation := newManualActionMutation(c.config, OpUpdate)
+	return &ManualActionUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ManualActionClient) UpdateOne(_m *ManualAction) *ManualActionUpdateOne {
+	mutation := newManualActionMutation(c.config, OpUpdateOne, withManualAction(_m))
+	return &ManualActionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ManualActionClient) UpdateOneID(id term.QuestionID) *ManualActionUpdateOne {
+	mutation := newManualActionMutation(c.config, OpUpdateOne, withManualActionID(id))
+	return &ManualActionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ManualAction.
+func (c *ManualActionClient) Delete() *ManualActionDelete {
+	mutation := newManualActionMutation(c.config, OpDelete)
+	return &ManualActionDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ManualActionClient) DeleteOne(_m *ManualAction) *ManualActionDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ManualActionClient) DeleteOneID(id term.QuestionID) *ManualActionDeleteOne {
+	builder := c.Delete().Where(manualaction.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ManualActionDeleteOne{builder}
+}
+
+// Query returns a query builder for ManualAction.
+func (c *ManualActionClient) Query() *ManualActionQuery {
+	return &ManualActionQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeManualAction},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a ManualAction entity by its id.
+func (c *ManualActionClient) Get(ctx context.Context, id term.QuestionID) (*ManualAction, error) {
+	return c.Query().Where(manualaction.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ManualActionClient) GetX(ctx context.Context, id term.QuestionID) *ManualAction {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ManualActionClient) Hooks() []Hook {
+	return c.hooks.ManualAction
+}
+
+// Interceptors returns the client interceptors.
+func (c *ManualActionClient) Interceptors() []Interceptor {
+	return c.inters.ManualAction
+}
+
+func (c *ManualActionClient) mutate(ctx context.Context, m *ManualActionMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ManualActionCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ManualActionUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ManualActionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ManualActionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ManualAction mutation op: %q", m.Op())
 	}
 }
 
@@ -2335,6 +3217,139 @@ func (c *OrganisationClient) mutate(ctx context.Context, m *OrganisationMutation
 	}
 }
 
+// PalletClient is a client for the Pallet schema.
+type PalletClient struct {
+	config
+}
+
+// NewPalletClient returns a client for the Pallet from the given config.
+func NewPalletClient(c config) *PalletClient {
+	return &PalletClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `pallet.Hooks(f(g(h())))`.
+func (c *PalletClient) Use(hooks ...Hook) {
+	c.hooks.Pallet = append(c.hooks.Pallet, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `pallet.Intercept(f(g(h())))`.
+func (c *PalletClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Pallet = append(c.inters.Pallet, interceptors...)
+}
+
+// Create returns a builder for creating a Pallet entity.
+func (c *PalletClient) Create() *PalletCreate {
+	mutation := newPalletMutation(c.config, OpCreate)
+	return &PalletCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Pallet entities.
+func (c *PalletClient) CreateBulk(builders ...*PalletCreate) *PalletCreateBulk {
+	return &PalletCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PalletClient) MapCreateBulk(slice any, setFunc func(*PalletCreate, int)) *PalletCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PalletCreateBulk{err: fmt.Errorf("calling to PalletClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PalletCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PalletCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Pallet.
+func (c *PalletClient) Update() *PalletUpdate {
+	mutation := newPalletMutation(c.config, OpUpdate)
+	return &PalletUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PalletClient) UpdateOne(_m *Pallet) *PalletUpdateOne {
+	mutation := newPalletMutation(c.config, OpUpdateOne, withPallet(_m))
+	return &PalletUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PalletClient) UpdateOneID(id term.PalletID) *PalletUpdateOne {
+	mutation := newPalletMutation(c.config, OpUpdateOne, withPalletID(id))
+	return &PalletUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Pallet.
+func (c *PalletClient) Delete() *PalletDelete {
+	mutation := newPalletMutation(c.config, OpDelete)
+	return &PalletDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PalletClient) DeleteOne(_m *Pallet) *PalletDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PalletClient) DeleteOneID(id term.PalletID) *PalletDeleteOne {
+	builder := c.Delete().Where(pallet.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PalletDeleteOne{builder}
+}
+
+// Query returns a query builder for Pallet.
+func (c *PalletClient) Query() *PalletQuery {
+	return &PalletQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePallet},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Pallet entity by its id.
+func (c *PalletClient) Get(ctx context.Context, id term.PalletID) (*Pallet, error) {
+	return c.Query().Where(pallet.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PalletClient) GetX(ctx context.Context, id term.PalletID) *Pallet {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *PalletClient) Hooks() []Hook {
+	return c.hooks.Pallet
+}
+
+// Interceptors returns the client interceptors.
+func (c *PalletClient) Interceptors() []Interceptor {
+	return c.inters.Pallet
+}
+
+func (c *PalletClient) mutate(ctx context.Context, m *PalletMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PalletCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PalletUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PalletUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PalletDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Pallet mutation op: %q", m.Op())
+	}
+}
+
 // ParkedMessageClient is a client for the ParkedMessage schema.
 type ParkedMessageClient struct {
 	config
@@ -2465,6 +3480,272 @@ func (c *ParkedMessageClient) mutate(ctx context.Context, m *ParkedMessageMutati
 		return (&ParkedMessageDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown ParkedMessage mutation op: %q", m.Op())
+	}
+}
+
+// RouteClient is a client for the Route schema.
+type RouteClient struct {
+	config
+}
+
+// NewRouteClient returns a client for the Route from the given config.
+func NewRouteClient(c config) *RouteClient {
+	return &RouteClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `route.Hooks(f(g(h())))`.
+func (c *RouteClient) Use(hooks ...Hook) {
+	c.hooks.Route = append(c.hooks.Route, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `route.Intercept(f(g(h())))`.
+func (c *RouteClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Route = append(c.inters.Route, interceptors...)
+}
+
+// Create returns a builder for creating a Route entity.
+func (c *RouteClient) Create() *RouteCreate {
+	mutation := newRouteMutation(c.config, OpCreate)
+	return &RouteCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Route entities.
+func (c *RouteClient) CreateBulk(builders ...*RouteCreate) *RouteCreateBulk {
+	return &RouteCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *RouteClient) MapCreateBulk(slice any, setFunc func(*RouteCreate, int)) *RouteCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &RouteCreateBulk{err: fmt.Errorf("calling to RouteClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*RouteCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &RouteCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Route.
+func (c *RouteClient) Update() *RouteUpdate {
+	mutation := newRouteMutation(c.config, OpUpdate)
+	return &RouteUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *RouteClient) UpdateOne(_m *Route) *RouteUpdateOne {
+	mutation := newRouteMutation(c.config, OpUpdateOne, withRoute(_m))
+	return &RouteUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *RouteClient) UpdateOneID(id term.RouteID) *RouteUpdateOne {
+	mutation := newRouteMutation(c.config, OpUpdateOne, withRouteID(id))
+	return &RouteUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Route.
+func (c *RouteClient) Delete() *RouteDelete {
+	mutation := newRouteMutation(c.config, OpDelete)
+	return &RouteDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *RouteClient) DeleteOne(_m *Route) *RouteDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *RouteClient) DeleteOneID(id term.RouteID) *RouteDeleteOne {
+	builder := c.Delete().Where(route.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &RouteDeleteOne{builder}
+}
+
+// Query returns a query builder for Route.
+func (c *RouteClient) Query() *RouteQuery {
+	return &RouteQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeRoute},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Route entity by its id.
+func (c *RouteClient) Get(ctx context.Context, id term.RouteID) (*Route, error) {
+	return c.Query().Where(route.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *RouteClient) GetX(ctx context.Context, id term.RouteID) *Route {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *RouteClient) Hooks() []Hook {
+	return c.hooks.Route
+}
+
+// Interceptors returns the client interceptors.
+func (c *RouteClient) Interceptors() []Interceptor {
+	return c.inters.Route
+}
+
+func (c *RouteClient) mutate(ctx context.Context, m *RouteMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&RouteCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&RouteUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&RouteUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&RouteDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Route mutation op: %q", m.Op())
+	}
+}
+
+// TaskClient is a client for the Task schema.
+type TaskClient struct {
+	config
+}
+
+// NewTaskClient returns a client for the Task from the given config.
+func NewTaskClient(c config) *TaskClient {
+	return &TaskClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `task.Hooks(f(g(h())))`.
+func (c *TaskClient) Use(hooks ...Hook) {
+	c.hooks.Task = append(c.hooks.Task, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `task.Intercept(f(g(h())))`.
+func (c *TaskClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Task = append(c.inters.Task, interceptors...)
+}
+
+// Create returns a builder for creating a Task entity.
+func (c *TaskClient) Create() *TaskCreate {
+	mutation := newTaskMutation(c.config, OpCreate)
+	return &TaskCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Task entities.
+func (c *TaskClient) CreateBulk(builders ...*TaskCreate) *TaskCreateBulk {
+	return &TaskCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *TaskClient) MapCreateBulk(slice any, setFunc func(*TaskCreate, int)) *TaskCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &TaskCreateBulk{err: fmt.Errorf("calling to TaskClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*TaskCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &TaskCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Task.
+func (c *TaskClient) Update() *TaskUpdate {
+	mutation := newTaskMutation(c.config, OpUpdate)
+	return &TaskUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *TaskClient) UpdateOne(_m *Task) *TaskUpdateOne {
+	mutation := newTaskMutation(c.config, OpUpdateOne, withTask(_m))
+	return &TaskUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *TaskClient) UpdateOneID(id term.TaskID) *TaskUpdateOne {
+	mutation := newTaskMutation(c.config, OpUpdateOne, withTaskID(id))
+	return &TaskUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Task.
+func (c *TaskClient) Delete() *TaskDelete {
+	mutation := newTaskMutation(c.config, OpDelete)
+	return &TaskDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *TaskClient) DeleteOne(_m *Task) *TaskDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *TaskClient) DeleteOneID(id term.TaskID) *TaskDeleteOne {
+	builder := c.Delete().Where(task.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &TaskDeleteOne{builder}
+}
+
+// Query returns a query builder for Task.
+func (c *TaskClient) Query() *TaskQuery {
+	return &TaskQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeTask},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Task entity by its id.
+func (c *TaskClient) Get(ctx context.Context, id term.TaskID) (*Task, error) {
+	return c.Query().Where(task.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *TaskClient) GetX(ctx context.Context, id term.TaskID) *Task {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *TaskClient) Hooks() []Hook {
+	return c.hooks.Task
+}
+
+// Interceptors returns the client interceptors.
+func (c *TaskClient) Interceptors() []Interceptor {
+	return c.inters.Task
+}
+
+func (c *TaskClient) mutate(ctx context.Context, m *TaskMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&TaskCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&TaskUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&TaskUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&TaskDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Task mutation op: %q", m.Op())
 	}
 }
 
@@ -2601,18 +3882,153 @@ func (c *TelemetryClient) mutate(ctx context.Context, m *TelemetryMutation) (Val
 	}
 }
 
+// WorkOrderClient is a client for the WorkOrder schema.
+type WorkOrderClient struct {
+	config
+}
+
+// NewWorkOrderClient returns a client for the WorkOrder from the given config.
+func NewWorkOrderClient(c config) *WorkOrderClient {
+	return &WorkOrderClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `workorder.Hooks(f(g(h())))`.
+func (c *WorkOrderClient) Use(hooks ...Hook) {
+	c.hooks.WorkOrder = append(c.hooks.WorkOrder, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `workorder.Intercept(f(g(h())))`.
+func (c *WorkOrderClient) Intercept(interceptors ...Interceptor) {
+	c.inters.WorkOrder = append(c.inters.WorkOrder, interceptors...)
+}
+
+// Create returns a builder for creating a WorkOrder entity.
+func (c *WorkOrderClient) Create() *WorkOrderCreate {
+	mutation := newWorkOrderMutation(c.config, OpCreate)
+	return &WorkOrderCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of WorkOrder entities.
+func (c *WorkOrderClient) CreateBulk(builders ...*WorkOrderCreate) *WorkOrderCreateBulk {
+	return &WorkOrderCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *WorkOrderClient) MapCreateBulk(slice any, setFunc func(*WorkOrderCreate, int)) *WorkOrderCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &WorkOrderCreateBulk{err: fmt.Errorf("calling to WorkOrderClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*WorkOrderCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &WorkOrderCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for WorkOrder.
+func (c *WorkOrderClient) Update() *WorkOrderUpdate {
+	mutation := newWorkOrderMutation(c.config, OpUpdate)
+	return &WorkOrderUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *WorkOrderClient) UpdateOne(_m *WorkOrder) *WorkOrderUpdateOne {
+	mutation := newWorkOrderMutation(c.config, OpUpdateOne, withWorkOrder(_m))
+	return &WorkOrderUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *WorkOrderClient) UpdateOneID(id term.OrderID) *WorkOrderUpdateOne {
+	mutation := newWorkOrderMutation(c.config, OpUpdateOne, withWorkOrderID(id))
+	return &WorkOrderUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for WorkOrder.
+func (c *WorkOrderClient) Delete() *WorkOrderDelete {
+	mutation := newWorkOrderMutation(c.config, OpDelete)
+	return &WorkOrderDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *WorkOrderClient) DeleteOne(_m *WorkOrder) *WorkOrderDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *WorkOrderClient) DeleteOneID(id term.OrderID) *WorkOrderDeleteOne {
+	builder := c.Delete().Where(workorder.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &WorkOrderDeleteOne{builder}
+}
+
+// Query returns a query builder for WorkOrder.
+func (c *WorkOrderClient) Query() *WorkOrderQuery {
+	return &WorkOrderQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeWorkOrder},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a WorkOrder entity by its id.
+func (c *WorkOrderClient) Get(ctx context.Context, id term.OrderID) (*WorkOrder, error) {
+	return c.Query().Where(workorder.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *WorkOrderClient) GetX(ctx context.Context, id term.OrderID) *WorkOrder {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *WorkOrderClient) Hooks() []Hook {
+	return c.hooks.WorkOrder
+}
+
+// Interceptors returns the client interceptors.
+func (c *WorkOrderClient) Interceptors() []Interceptor {
+	return c.inters.WorkOrder
+}
+
+func (c *WorkOrderClient) mutate(ctx context.Context, m *WorkOrderMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&WorkOrderCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&WorkOrderUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&WorkOrderUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&WorkOrderDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown WorkOrder mutation op: %q", m.Op())
+	}
+}
+
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		AutomationCommandIntent, AutomationEndpointEvent, AutomationRule,
-		AutomationRuleExecution, CommandAttempt, Device, DeviceCommandReceipt,
-		DeviceEndpoint, DeviceProfile, EventLog, Farm, Hold, LoopState, MessageKey,
-		Organisation, ParkedMessage, Telemetry []ent.Hook
+		Alarm, AutomationCommandIntent, AutomationEndpointEvent, AutomationRule,
+		AutomationRuleExecution, Cell, CommandAttempt, Device, DeviceCommandReceipt,
+		DeviceEndpoint, DeviceProfile, Equipment, EquipmentSlot, EventLog, Farm, Hold,
+		Job, LoopState, ManualAction, MessageKey, Organisation, Pallet, ParkedMessage,
+		Route, Task, Telemetry, WorkOrder []ent.Hook
 	}
 	inters struct {
-		AutomationCommandIntent, AutomationEndpointEvent, AutomationRule,
-		AutomationRuleExecution, CommandAttempt, Device, DeviceCommandReceipt,
-		DeviceEndpoint, DeviceProfile, EventLog, Farm, Hold, LoopState, MessageKey,
-		Organisation, ParkedMessage, Telemetry []ent.Interceptor
+		Alarm, AutomationCommandIntent, AutomationEndpointEvent, AutomationRule,
+		AutomationRuleExecution, Cell, CommandAttempt, Device, DeviceCommandReceipt,
+		DeviceEndpoint, DeviceProfile, Equipment, EquipmentSlot, EventLog, Farm, Hold,
+		Job, LoopState, ManualAction, MessageKey, Organisation, Pallet, ParkedMessage,
+		Route, Task, Telemetry, WorkOrder []ent.Interceptor
 	}
 )

@@ -7,23 +7,33 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"surehand/ent/alarm"
 	"surehand/ent/automationcommandintent"
 	"surehand/ent/automationendpointevent"
 	"surehand/ent/automationrule"
 	"surehand/ent/automationruleexecution"
+	"surehand/ent/cell"
 	"surehand/ent/commandattempt"
 	"surehand/ent/device"
 	"surehand/ent/devicecommandreceipt"
 	"surehand/ent/deviceendpoint"
 	"surehand/ent/deviceprofile"
+	"surehand/ent/equipment"
+	"surehand/ent/equipmentslot"
 	"surehand/ent/eventlog"
 	"surehand/ent/farm"
 	"surehand/ent/hold"
+	"surehand/ent/job"
 	"surehand/ent/loopstate"
+	"surehand/ent/manualaction"
 	"surehand/ent/messagekey"
 	"surehand/ent/organisation"
+	"surehand/ent/pallet"
 	"surehand/ent/parkedmessage"
+	"surehand/ent/route"
+	"surehand/ent/task"
 	"surehand/ent/telemetry"
+	"surehand/ent/workorder"
 	"sync"
 
 	"entgo.io/ent"
@@ -89,23 +99,33 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
+			alarm.Table:                   alarm.ValidColumn,
 			automationcommandintent.Table: automationcommandintent.ValidColumn,
 			automationendpointevent.Table: automationendpointevent.ValidColumn,
 			automationrule.Table:          automationrule.ValidColumn,
 			automationruleexecution.Table: automationruleexecution.ValidColumn,
+			cell.Table:                    cell.ValidColumn,
 			commandattempt.Table:          commandattempt.ValidColumn,
 			device.Table:                  device.ValidColumn,
 			devicecommandreceipt.Table:    devicecommandreceipt.ValidColumn,
 			deviceendpoint.Table:          deviceendpoint.ValidColumn,
 			deviceprofile.Table:           deviceprofile.ValidColumn,
+			equipment.Table:               equipment.ValidColumn,
+			equipmentslot.Table:           equipmentslot.ValidColumn,
 			eventlog.Table:                eventlog.ValidColumn,
 			farm.Table:                    farm.ValidColumn,
 			hold.Table:                    hold.ValidColumn,
+			job.Table:                     job.ValidColumn,
 			loopstate.Table:               loopstate.ValidColumn,
+			manualaction.Table:            manualaction.ValidColumn,
 			messagekey.Table:              messagekey.ValidColumn,
 			organisation.Table:            organisation.ValidColumn,
+			pallet.Table:                  pallet.ValidColumn,
 			parkedmessage.Table:           parkedmessage.ValidColumn,
+			route.Table:                   route.ValidColumn,
+			task.Table:                    task.ValidColumn,
 			telemetry.Table:               telemetry.ValidColumn,
+			workorder.Table:               workorder.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

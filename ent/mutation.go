@@ -6,24 +6,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"surehand/ent/alarm"
 	"surehand/ent/automationcommandintent"
 	"surehand/ent/automationendpointevent"
 	"surehand/ent/automationrule"
 	"surehand/ent/automationruleexecution"
+	"surehand/ent/cell"
 	"surehand/ent/commandattempt"
 	"surehand/ent/device"
 	"surehand/ent/devicecommandreceipt"
 	"surehand/ent/deviceendpoint"
 	"surehand/ent/deviceprofile"
+	"surehand/ent/equipment"
+	"surehand/ent/equipmentslot"
 	"surehand/ent/eventlog"
 	"surehand/ent/farm"
 	"surehand/ent/hold"
+	"surehand/ent/job"
 	"surehand/ent/loopstate"
+	"surehand/ent/manualaction"
 	"surehand/ent/messagekey"
 	"surehand/ent/organisation"
+	"surehand/ent/pallet"
 	"surehand/ent/parkedmessage"
 	"surehand/ent/predicate"
+	"surehand/ent/route"
+	"surehand/ent/task"
 	"surehand/ent/telemetry"
+	"surehand/ent/workorder"
 	"surehand/internal/term"
 	"sync"
 	"time"
@@ -41,24 +51,1381 @@ const (
 	OpUpdateOne = ent.OpUpdateOne
 
 	// Node types.
+	TypeAlarm                   = "Alarm"
 	TypeAutomationCommandIntent = "AutomationCommandIntent"
 	TypeAutomationEndpointEvent = "AutomationEndpointEvent"
 	TypeAutomationRule          = "AutomationRule"
 	TypeAutomationRuleExecution = "AutomationRuleExecution"
+	TypeCell                    = "Cell"
 	TypeCommandAttempt          = "CommandAttempt"
 	TypeDevice                  = "Device"
 	TypeDeviceCommandReceipt    = "DeviceCommandReceipt"
 	TypeDeviceEndpoint          = "DeviceEndpoint"
 	TypeDeviceProfile           = "DeviceProfile"
+	TypeEquipment               = "Equipment"
+	TypeEquipmentSlot           = "EquipmentSlot"
 	TypeEventLog                = "EventLog"
 	TypeFarm                    = "Farm"
 	TypeHold                    = "Hold"
+	TypeJob                     = "Job"
 	TypeLoopState               = "LoopState"
+	TypeManualAction            = "ManualAction"
 	TypeMessageKey              = "MessageKey"
 	TypeOrganisation            = "Organisation"
+	TypePallet                  = "Pallet"
 	TypeParkedMessage           = "ParkedMessage"
+	TypeRoute                   = "Route"
+	TypeTask                    = "Task"
 	TypeTelemetry               = "Telemetry"
+	TypeWorkOrder               = "WorkOrder"
 )
+
+// AlarmMutation represents an operation that mutates the Alarm nodes in the graph.
+type AlarmMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *term.AlarmID
+	version       *int64
+	addversion    *int64
+	_type         *term.AlarmKind
+	subject       *string
+	state         *term.AlarmState
+	text          *string
+	count         *int64
+	addcount      *int64
+	first_out     *bool
+	shelved_until *time.Time
+	shelved_by    *string
+	shelve_reason *string
+	raised_at     *time.Time
+	cleared_at    *time.Time
+	acked_by      *string
+	acked_at      *time.Time
+	ended_at      *time.Time
+	is_open       *bool
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Alarm, error)
+	predicates    []predicate.Alarm
+}
+
+var _ ent.Mutation = (*AlarmMutation)(nil)
+
+// alarmOption allows management of the mutation configuration using functional options.
+type alarmOption func(*AlarmMutation)
+
+// newAlarmMutation creates new mutation for the Alarm entity.
+func newAlarmMutation(c config, op Op, opts ...alarmOption) *AlarmMutation {
+	m := &AlarmMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeAlarm,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withAlarmID sets the ID field of the mutation.
+func withAlarmID(id term.AlarmID) alarmOption {
+	return func(m *AlarmMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Alarm
+		)
+		m.oldValue = func(ctx context.Context) (*Alarm, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Alarm.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withAlarm sets the old Alarm of the mutation.
+func withAlarm(node *Alarm) alarmOption {
+	return func(m *AlarmMutation) {
+		m.oldValue = func(context.Context) (*Alarm, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m AlarmMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m AlarmMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Alarm entities.
+func (m *AlarmMutation) SetID(id term.AlarmID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *AlarmMutation) ID() (id term.AlarmID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *AlarmMutation) IDs(ctx context.Context) ([]term.AlarmID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []term.AlarmID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Alarm.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVersion sets the "version" field.
+func (m *AlarmMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *AlarmMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *AlarmMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *AlarmMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *AlarmMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetType sets the "type" field.
+func (m *AlarmMutation) SetType(tk term.AlarmKind) {
+	m._type = &tk
+}
+
+// GetType returns the value of the "type" field in the mutation.
+func (m *AlarmMutation) GetType() (r term.AlarmKind, exists bool) {
+	v := m._type
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldType returns the old "type" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldType(ctx context.Context) (v term.AlarmKind, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldType is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldType requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldType: %w", err)
+	}
+	return oldValue.Type, nil
+}
+
+// ResetType resets all changes to the "type" field.
+func (m *AlarmMutation) ResetType() {
+	m._type = nil
+}
+
+// SetSubject sets the "subject" field.
+func (m *AlarmMutation) SetSubject(s string) {
+	m.subject = &s
+}
+
+// Subject returns the value of the "subject" field in the mutation.
+func (m *AlarmMutation) Subject() (r string, exists bool) {
+	v := m.subject
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSubject returns the old "subject" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldSubject(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSubject is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSubject requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSubject: %w", err)
+	}
+	return oldValue.Subject, nil
+}
+
+// ResetSubject resets all changes to the "subject" field.
+func (m *AlarmMutation) ResetSubject() {
+	m.subject = nil
+}
+
+// SetState sets the "state" field.
+func (m *AlarmMutation) SetState(ts term.AlarmState) {
+	m.state = &ts
+}
+
+// State returns the value of the "state" field in the mutation.
+func (m *AlarmMutation) State() (r term.AlarmState, exists bool) {
+	v := m.state
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldState returns the old "state" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldState(ctx context.Context) (v term.AlarmState, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldState is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldState requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldState: %w", err)
+	}
+	return oldValue.State, nil
+}
+
+// ResetState resets all changes to the "state" field.
+func (m *AlarmMutation) ResetState() {
+	m.state = nil
+}
+
+// SetText sets the "text" field.
+func (m *AlarmMutation) SetText(s string) {
+	m.text = &s
+}
+
+// Text returns the value of the "text" field in the mutation.
+func (m *AlarmMutation) Text() (r string, exists bool) {
+	v := m.text
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldText returns the old "text" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldText(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldText is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldText requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldText: %w", err)
+	}
+	return oldValue.Text, nil
+}
+
+// ResetText resets all changes to the "text" field.
+func (m *AlarmMutation) ResetText() {
+	m.text = nil
+}
+
+// SetCount sets the "count" field.
+func (m *AlarmMutation) SetCount(i int64) {
+	m.count = &i
+	m.addcount = nil
+}
+
+// Count returns the value of the "count" field in the mutation.
+func (m *AlarmMutation) Count() (r int64, exists bool) {
+	v := m.count
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCount returns the old "count" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldCount(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCount: %w", err)
+	}
+	return oldValue.Count, nil
+}
+
+// AddCount adds i to the "count" field.
+func (m *AlarmMutation) AddCount(i int64) {
+	if m.addcount != nil {
+		*m.addcount += i
+	} else {
+		m.addcount = &i
+	}
+}
+
+// AddedCount returns the value that was added to the "count" field in this mutation.
+func (m *AlarmMutation) AddedCount() (r int64, exists bool) {
+	v := m.addcount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetCount resets all changes to the "count" field.
+func (m *AlarmMutation) ResetCount() {
+	m.count = nil
+	m.addcount = nil
+}
+
+// SetFirstOut sets the "first_out" field.
+func (m *AlarmMutation) SetFirstOut(b bool) {
+	m.first_out = &b
+}
+
+// FirstOut returns the value of the "first_out" field in the mutation.
+func (m *AlarmMutation) FirstOut() (r bool, exists bool) {
+	v := m.first_out
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFirstOut returns the old "first_out" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldFirstOut(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFirstOut is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFirstOut requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFirstOut: %w", err)
+	}
+	return oldValue.FirstOut, nil
+}
+
+// ResetFirstOut resets all changes to the "first_out" field.
+func (m *AlarmMutation) ResetFirstOut() {
+	m.first_out = nil
+}
+
+// SetShelvedUntil sets the "shelved_until" field.
+func (m *AlarmMutation) SetShelvedUntil(t time.Time) {
+	m.shelved_until = &t
+}
+
+// ShelvedUntil returns the value of the "shelved_until" field in the mutation.
+func (m *AlarmMutation) ShelvedUntil() (r time.Time, exists bool) {
+	v := m.shelved_until
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldShelvedUntil returns the old "shelved_until" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldShelvedUntil(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldShelvedUntil is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldShelvedUntil requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldShelvedUntil: %w", err)
+	}
+	return oldValue.ShelvedUntil, nil
+}
+
+// ClearShelvedUntil clears the value of the "shelved_until" field.
+func (m *AlarmMutation) ClearShelvedUntil() {
+	m.shelved_until = nil
+	m.clearedFields[alarm.FieldShelvedUntil] = struct{}{}
+}
+
+// ShelvedUntilCleared returns if the "shelved_until" field was cleared in this mutation.
+func (m *AlarmMutation) ShelvedUntilCleared() bool {
+	_, ok := m.clearedFields[alarm.FieldShelvedUntil]
+	return ok
+}
+
+// ResetShelvedUntil resets all changes to the "shelved_until" field.
+func (m *AlarmMutation) ResetShelvedUntil() {
+	m.shelved_until = nil
+	delete(m.clearedFields, alarm.FieldShelvedUntil)
+}
+
+// SetShelvedBy sets the "shelved_by" field.
+func (m *AlarmMutation) SetShelvedBy(s string) {
+	m.shelved_by = &s
+}
+
+// ShelvedBy returns the value of the "shelved_by" field in the mutation.
+func (m *AlarmMutation) ShelvedBy() (r string, exists bool) {
+	v := m.shelved_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldShelvedBy returns the old "shelved_by" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldShelvedBy(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldShelvedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldShelvedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldShelvedBy: %w", err)
+	}
+	return oldValue.ShelvedBy, nil
+}
+
+// ClearShelvedBy clears the value of the "shelved_by" field.
+func (m *AlarmMutation) ClearShelvedBy() {
+	m.shelved_by = nil
+	m.clearedFields[alarm.FieldShelvedBy] = struct{}{}
+}
+
+// ShelvedByCleared returns if the "shelved_by" field was cleared in this mutation.
+func (m *AlarmMutation) ShelvedByCleared() bool {
+	_, ok := m.clearedFields[alarm.FieldShelvedBy]
+	return ok
+}
+
+// ResetShelvedBy resets all changes to the "shelved_by" field.
+func (m *AlarmMutation) ResetShelvedBy() {
+	m.shelved_by = nil
+	delete(m.clearedFields, alarm.FieldShelvedBy)
+}
+
+// SetShelveReason sets the "shelve_reason" field.
+func (m *AlarmMutation) SetShelveReason(s string) {
+	m.shelve_reason = &s
+}
+
+// ShelveReason returns the value of the "shelve_reason" field in the mutation.
+func (m *AlarmMutation) ShelveReason() (r string, exists bool) {
+	v := m.shelve_reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldShelveReason returns the old "shelve_reason" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldShelveReason(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldShelveReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldShelveReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldShelveReason: %w", err)
+	}
+	return oldValue.ShelveReason, nil
+}
+
+// ClearShelveReason clears the value of the "shelve_reason" field.
+func (m *AlarmMutation) ClearShelveReason() {
+	m.shelve_reason = nil
+	m.clearedFields[alarm.FieldShelveReason] = struct{}{}
+}
+
+// ShelveReasonCleared returns if the "shelve_reason" field was cleared in this mutation.
+func (m *AlarmMutation) ShelveReasonCleared() bool {
+	_, ok := m.clearedFields[alarm.FieldShelveReason]
+	return ok
+}
+
+// ResetShelveReason resets all changes to the "shelve_reason" field.
+func (m *AlarmMutation) ResetShelveReason() {
+	m.shelve_reason = nil
+	delete(m.clearedFields, alarm.FieldShelveReason)
+}
+
+// SetRaisedAt sets the "raised_at" field.
+func (m *AlarmMutation) SetRaisedAt(t time.Time) {
+	m.raised_at = &t
+}
+
+// RaisedAt returns the value of the "raised_at" field in the mutation.
+func (m *AlarmMutation) RaisedAt() (r time.Time, exists bool) {
+	v := m.raised_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRaisedAt returns the old "raised_at" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldRaisedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRaisedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRaisedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRaisedAt: %w", err)
+	}
+	return oldValue.RaisedAt, nil
+}
+
+// ResetRaisedAt resets all changes to the "raised_at" field.
+func (m *AlarmMutation) ResetRaisedAt() {
+	m.raised_at = nil
+}
+
+// SetClearedAt sets the "cleared_at" field.
+func (m *AlarmMutation) SetClearedAt(t time.Time) {
+	m.cleared_at = &t
+}
+
+// ClearedAt returns the value of the "cleared_at" field in the mutation.
+func (m *AlarmMutation) ClearedAt() (r time.Time, exists bool) {
+	v := m.cleared_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldClearedAt returns the old "cleared_at" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldClearedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldClearedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldClearedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldClearedAt: %w", err)
+	}
+	return oldValue.ClearedAt, nil
+}
+
+// ClearClearedAt clears the value of the "cleared_at" field.
+func (m *AlarmMutation) ClearClearedAt() {
+	m.cleared_at = nil
+	m.clearedFields[alarm.FieldClearedAt] = struct{}{}
+}
+
+// ClearedAtCleared returns if the "cleared_at" field was cleared in this mutation.
+func (m *AlarmMutation) ClearedAtCleared() bool {
+	_, ok := m.clearedFields[alarm.FieldClearedAt]
+	return ok
+}
+
+// ResetClearedAt resets all changes to the "cleared_at" field.
+func (m *AlarmMutation) ResetClearedAt() {
+	m.cleared_at = nil
+	delete(m.clearedFields, alarm.FieldClearedAt)
+}
+
+// SetAckedBy sets the "acked_by" field.
+func (m *AlarmMutation) SetAckedBy(s string) {
+	m.acked_by = &s
+}
+
+// AckedBy returns the value of the "acked_by" field in the mutation.
+func (m *AlarmMutation) AckedBy() (r string, exists bool) {
+	v := m.acked_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAckedBy returns the old "acked_by" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldAckedBy(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAckedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAckedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAckedBy: %w", err)
+	}
+	return oldValue.AckedBy, nil
+}
+
+// ClearAckedBy clears the value of the "acked_by" field.
+func (m *AlarmMutation) ClearAckedBy() {
+	m.acked_by = nil
+	m.clearedFields[alarm.FieldAckedBy] = struct{}{}
+}
+
+// AckedByCleared returns if the "acked_by" field was cleared in this mutation.
+func (m *AlarmMutation) AckedByCleared() bool {
+	_, ok := m.clearedFields[alarm.FieldAckedBy]
+	return ok
+}
+
+// ResetAckedBy resets all changes to the "acked_by" field.
+func (m *AlarmMutation) ResetAckedBy() {
+	m.acked_by = nil
+	delete(m.clearedFields, alarm.FieldAckedBy)
+}
+
+// SetAckedAt sets the "acked_at" field.
+func (m *AlarmMutation) SetAckedAt(t time.Time) {
+	m.acked_at = &t
+}
+
+// AckedAt returns the value of the "acked_at" field in the mutation.
+func (m *AlarmMutation) AckedAt() (r time.Time, exists bool) {
+	v := m.acked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAckedAt returns the old "acked_at" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldAckedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAckedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAckedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAckedAt: %w", err)
+	}
+	return oldValue.AckedAt, nil
+}
+
+// ClearAckedAt clears the value of the "acked_at" field.
+func (m *AlarmMutation) ClearAckedAt() {
+	m.acked_at = nil
+	m.clearedFields[alarm.FieldAckedAt] = struct{}{}
+}
+
+// AckedAtCleared returns if the "acked_at" field was cleared in this mutation.
+func (m *AlarmMutation) AckedAtCleared() bool {
+	_, ok := m.clearedFields[alarm.FieldAckedAt]
+	return ok
+}
+
+// ResetAckedAt resets all changes to the "acked_at" field.
+func (m *AlarmMutation) ResetAckedAt() {
+	m.acked_at = nil
+	delete(m.clearedFields, alarm.FieldAckedAt)
+}
+
+// SetEndedAt sets the "ended_at" field.
+func (m *AlarmMutation) SetEndedAt(t time.Time) {
+	m.ended_at = &t
+}
+
+// EndedAt returns the value of the "ended_at" field in the mutation.
+func (m *AlarmMutation) EndedAt() (r time.Time, exists bool) {
+	v := m.ended_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEndedAt returns the old "ended_at" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldEndedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEndedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEndedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEndedAt: %w", err)
+	}
+	return oldValue.EndedAt, nil
+}
+
+// ClearEndedAt clears the value of the "ended_at" field.
+func (m *AlarmMutation) ClearEndedAt() {
+	m.ended_at = nil
+	m.clearedFields[alarm.FieldEndedAt] = struct{}{}
+}
+
+// EndedAtCleared returns if the "ended_at" field was cleared in this mutation.
+func (m *AlarmMutation) EndedAtCleared() bool {
+	_, ok := m.clearedFields[alarm.FieldEndedAt]
+	return ok
+}
+
+// ResetEndedAt resets all changes to the "ended_at" field.
+func (m *AlarmMutation) ResetEndedAt() {
+	m.ended_at = nil
+	delete(m.clearedFields, alarm.FieldEndedAt)
+}
+
+// SetIsOpen sets the "is_open" field.
+func (m *AlarmMutation) SetIsOpen(b bool) {
+	m.is_open = &b
+}
+
+// IsOpen returns the value of the "is_open" field in the mutation.
+func (m *AlarmMutation) IsOpen() (r bool, exists bool) {
+	v := m.is_open
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIsOpen returns the old "is_open" field's value of the Alarm entity.
+// If the Alarm object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AlarmMutation) OldIsOpen(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIsOpen is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIsOpen requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIsOpen: %w", err)
+	}
+	return oldValue.IsOpen, nil
+}
+
+// ResetIsOpen resets all changes to the "is_open" field.
+func (m *AlarmMutation) ResetIsOpen() {
+	m.is_open = nil
+}
+
+// Where appends a list predicates to the AlarmMutation builder.
+func (m *AlarmMutation) Where(ps ...predicate.Alarm) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the AlarmMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *AlarmMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Alarm, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *AlarmMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *AlarmMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Alarm).
+func (m *AlarmMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *AlarmMutation) Fields() []string {
+	fields := make([]string, 0, 16)
+	if m.version != nil {
+		fields = append(fields, alarm.FieldVersion)
+	}
+	if m._type != nil {
+		fields = append(fields, alarm.FieldType)
+	}
+	if m.subject != nil {
+		fields = append(fields, alarm.FieldSubject)
+	}
+	if m.state != nil {
+		fields = append(fields, alarm.FieldState)
+	}
+	if m.text != nil {
+		fields = append(fields, alarm.FieldText)
+	}
+	if m.count != nil {
+		fields = append(fields, alarm.FieldCount)
+	}
+	if m.first_out != nil {
+		fields = append(fields, alarm.FieldFirstOut)
+	}
+	if m.shelved_until != nil {
+		fields = append(fields, alarm.FieldShelvedUntil)
+	}
+	if m.shelved_by != nil {
+		fields = append(fields, alarm.FieldShelvedBy)
+	}
+	if m.shelve_reason != nil {
+		fields = append(fields, alarm.FieldShelveReason)
+	}
+	if m.raised_at != nil {
+		fields = append(fields, alarm.FieldRaisedAt)
+	}
+	if m.cleared_at != nil {
+		fields = append(fields, alarm.FieldClearedAt)
+	}
+	if m.acked_by != nil {
+		fields = append(fields, alarm.FieldAckedBy)
+	}
+	if m.acked_at != nil {
+		fields = append(fields, alarm.FieldAckedAt)
+	}
+	if m.ended_at != nil {
+		fields = append(fields, alarm.FieldEndedAt)
+	}
+	if m.is_open != nil {
+		fields = append(fields, alarm.FieldIsOpen)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *AlarmMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case alarm.FieldVersion:
+		return m.Version()
+	case alarm.FieldType:
+		return m.GetType()
+	case alarm.FieldSubject:
+		return m.Subject()
+	case alarm.FieldState:
+		return m.State()
+	case alarm.FieldText:
+		return m.Text()
+	case alarm.FieldCount:
+		return m.Count()
+	case alarm.FieldFirstOut:
+		return m.FirstOut()
+	case alarm.FieldShelvedUntil:
+		return m.ShelvedUntil()
+	case alarm.FieldShelvedBy:
+		return m.ShelvedBy()
+	case alarm.FieldShelveReason:
+		return m.ShelveReason()
+	case alarm.FieldRaisedAt:
+		return m.RaisedAt()
+	case alarm.FieldClearedAt:
+		return m.ClearedAt()
+	case alarm.FieldAckedBy:
+		return m.AckedBy()
+	case alarm.FieldAckedAt:
+		return m.AckedAt()
+	case alarm.FieldEndedAt:
+		return m.EndedAt()
+	case alarm.FieldIsOpen:
+		return m.IsOpen()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *AlarmMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case alarm.FieldVersion:
+		return m.OldVersion(ctx)
+	case alarm.FieldType:
+		return m.OldType(ctx)
+	case alarm.FieldSubject:
+		return m.OldSubject(ctx)
+	case alarm.FieldState:
+		return m.OldState(ctx)
+	case alarm.FieldText:
+		return m.OldText(ctx)
+	case alarm.FieldCount:
+		return m.OldCount(ctx)
+	case alarm.FieldFirstOut:
+		return m.OldFirstOut(ctx)
+	case alarm.FieldShelvedUntil:
+		return m.OldShelvedUntil(ctx)
+	case alarm.FieldShelvedBy:
+		return m.OldShelvedBy(ctx)
+	case alarm.FieldShelveReason:
+		return m.OldShelveReason(ctx)
+	case alarm.FieldRaisedAt:
+		return m.OldRaisedAt(ctx)
+	case alarm.FieldClearedAt:
+		return m.OldClearedAt(ctx)
+	case alarm.FieldAckedBy:
+		return m.OldAckedBy(ctx)
+	case alarm.FieldAckedAt:
+		return m.OldAckedAt(ctx)
+	case alarm.FieldEndedAt:
+		return m.OldEndedAt(ctx)
+	case alarm.FieldIsOpen:
+		return m.OldIsOpen(ctx)
+	}
+	return nil, fmt.Errorf("unknown Alarm field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *AlarmMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case alarm.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case alarm.FieldType:
+		v, ok := value.(term.AlarmKind)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetType(v)
+		return nil
+	case alarm.FieldSubject:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSubject(v)
+		return nil
+	case alarm.FieldState:
+		v, ok := value.(term.AlarmState)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetState(v)
+		return nil
+	case alarm.FieldText:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetText(v)
+		return nil
+	case alarm.FieldCount:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCount(v)
+		return nil
+	case alarm.FieldFirstOut:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFirstOut(v)
+		return nil
+	case alarm.FieldShelvedUntil:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetShelvedUntil(v)
+		return nil
+	case alarm.FieldShelvedBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetShelvedBy(v)
+		return nil
+	case alarm.FieldShelveReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetShelveReason(v)
+		return nil
+	case alarm.FieldRaisedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRaisedAt(v)
+		return nil
+	case alarm.FieldClearedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetClearedAt(v)
+		return nil
+	case alarm.FieldAckedBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAckedBy(v)
+		return nil
+	case alarm.FieldAckedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAckedAt(v)
+		return nil
+	case alarm.FieldEndedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEndedAt(v)
+		return nil
+	case alarm.FieldIsOpen:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIsOpen(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Alarm field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *AlarmMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, alarm.FieldVersion)
+	}
+	if m.addcount != nil {
+		fields = append(fields, alarm.FieldCount)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *AlarmMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case alarm.FieldVersion:
+		return m.AddedVersion()
+	case alarm.FieldCount:
+		return m.AddedCount()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *AlarmMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case alarm.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	case alarm.FieldCount:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddCount(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Alarm numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *AlarmMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(alarm.FieldShelvedUntil) {
+		fields = append(fields, alarm.FieldShelvedUntil)
+	}
+	if m.FieldCleared(alarm.FieldShelvedBy) {
+		fields = append(fields, alarm.FieldShelvedBy)
+	}
+	if m.FieldCleared(alarm.FieldShelveReason) {
+		fields = append(fields, alarm.FieldShelveReason)
+	}
+	if m.FieldCleared(alarm.FieldClearedAt) {
+		fields = append(fields, alarm.FieldClearedAt)
+	}
+	if m.FieldCleared(alarm.FieldAckedBy) {
+		fields = append(fields, alarm.FieldAckedBy)
+	}
+	if m.FieldCleared(alarm.FieldAckedAt) {
+		fields = append(fields, alarm.FieldAckedAt)
+	}
+	if m.FieldCleared(alarm.FieldEndedAt) {
+		fields = append(fields, alarm.FieldEndedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *AlarmMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *AlarmMutation) ClearField(name string) error {
+	switch name {
+	case alarm.FieldShelvedUntil:
+		m.ClearShelvedUntil()
+		return nil
+	case alarm.FieldShelvedBy:
+		m.ClearShelvedBy()
+		return nil
+	case alarm.FieldShelveReason:
+		m.ClearShelveReason()
+		return nil
+	case alarm.FieldClearedAt:
+		m.ClearClearedAt()
+		return nil
+	case alarm.FieldAckedBy:
+		m.ClearAckedBy()
+		return nil
+	case alarm.FieldAckedAt:
+		m.ClearAckedAt()
+		return nil
+	case alarm.FieldEndedAt:
+		m.ClearEndedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Alarm nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *AlarmMutation) ResetField(name string) error {
+	switch name {
+	case alarm.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case alarm.FieldType:
+		m.ResetType()
+		return nil
+	case alarm.FieldSubject:
+		m.ResetSubject()
+		return nil
+	case alarm.FieldState:
+		m.ResetState()
+		return nil
+	case alarm.FieldText:
+		m.ResetText()
+		return nil
+	case alarm.FieldCount:
+		m.ResetCount()
+		return nil
+	case alarm.FieldFirstOut:
+		m.ResetFirstOut()
+		return nil
+	case alarm.FieldShelvedUntil:
+		m.ResetShelvedUntil()
+		return nil
+	case alarm.FieldShelvedBy:
+		m.ResetShelvedBy()
+		return nil
+	case alarm.FieldShelveReason:
+		m.ResetShelveReason()
+		return nil
+	case alarm.FieldRaisedAt:
+		m.ResetRaisedAt()
+		return nil
+	case alarm.FieldClearedAt:
+		m.ResetClearedAt()
+		return nil
+	case alarm.FieldAckedBy:
+		m.ResetAckedBy()
+		return nil
+	case alarm.FieldAckedAt:
+		m.ResetAckedAt()
+		return nil
+	case alarm.FieldEndedAt:
+		m.ResetEndedAt()
+		return nil
+	case alarm.FieldIsOpen:
+		m.ResetIsOpen()
+		return nil
+	}
+	return fmt.Errorf("unknown Alarm field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *AlarmMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *AlarmMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *AlarmMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *AlarmMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *AlarmMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *AlarmMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *AlarmMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Alarm unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *AlarmMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Alarm edge %s", name)
+}
 
 // AutomationCommandIntentMutation represents an operation that mutates the AutomationCommandIntent nodes in the graph.
 type AutomationCommandIntentMutation struct {
@@ -6766,6 +8133,1040 @@ func (m *AutomationRuleExecutionMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown AutomationRuleExecution edge %s", name)
 }
 
+// CellMutation represents an operation that mutates the Cell nodes in the graph.
+type CellMutation struct {
+	config
+	op                Op
+	typ               string
+	id                *string
+	version           *int64
+	addversion        *int64
+	name              *string
+	revision          *int64
+	addrevision       *int64
+	file              *string
+	_config           *string
+	last_action_no    *int64
+	addlast_action_no *int64
+	clean             *bool
+	refill_asked      *bool
+	waiting_for       *string
+	plan              *string
+	due_at            *time.Time
+	clearedFields     map[string]struct{}
+	done              bool
+	oldValue          func(context.Context) (*Cell, error)
+	predicates        []predicate.Cell
+}
+
+var _ ent.Mutation = (*CellMutation)(nil)
+
+// cellOption allows management of the mutation configuration using functional options.
+type cellOption func(*CellMutation)
+
+// newCellMutation creates new mutation for the Cell entity.
+func newCellMutation(c config, op Op, opts ...cellOption) *CellMutation {
+	m := &CellMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeCell,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withCellID sets the ID field of the mutation.
+func withCellID(id string) cellOption {
+	return func(m *CellMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Cell
+		)
+		m.oldValue = func(ctx context.Context) (*Cell, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Cell.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withCell sets the old Cell of the mutation.
+func withCell(node *Cell) cellOption {
+	return func(m *CellMutation) {
+		m.oldValue = func(context.Context) (*Cell, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m CellMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m CellMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Cell entities.
+func (m *CellMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *CellMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *CellMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Cell.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVersion sets the "version" field.
+func (m *CellMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *CellMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *CellMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *CellMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *CellMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetName sets the "name" field.
+func (m *CellMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *CellMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *CellMutation) ResetName() {
+	m.name = nil
+}
+
+// SetRevision sets the "revision" field.
+func (m *CellMutation) SetRevision(i int64) {
+	m.revision = &i
+	m.addrevision = nil
+}
+
+// Revision returns the value of the "revision" field in the mutation.
+func (m *CellMutation) Revision() (r int64, exists bool) {
+	v := m.revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevision returns the old "revision" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldRevision(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevision is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevision requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevision: %w", err)
+	}
+	return oldValue.Revision, nil
+}
+
+// AddRevision adds i to the "revision" field.
+func (m *CellMutation) AddRevision(i int64) {
+	if m.addrevision != nil {
+		*m.addrevision += i
+	} else {
+		m.addrevision = &i
+	}
+}
+
+// AddedRevision returns the value that was added to the "revision" field in this mutation.
+func (m *CellMutation) AddedRevision() (r int64, exists bool) {
+	v := m.addrevision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRevision resets all changes to the "revision" field.
+func (m *CellMutation) ResetRevision() {
+	m.revision = nil
+	m.addrevision = nil
+}
+
+// SetFile sets the "file" field.
+func (m *CellMutation) SetFile(s string) {
+	m.file = &s
+}
+
+// File returns the value of the "file" field in the mutation.
+func (m *CellMutation) File() (r string, exists bool) {
+	v := m.file
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFile returns the old "file" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldFile(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFile is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFile requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFile: %w", err)
+	}
+	return oldValue.File, nil
+}
+
+// ResetFile resets all changes to the "file" field.
+func (m *CellMutation) ResetFile() {
+	m.file = nil
+}
+
+// SetConfig sets the "config" field.
+func (m *CellMutation) SetConfig(s string) {
+	m._config = &s
+}
+
+// Config returns the value of the "config" field in the mutation.
+func (m *CellMutation) Config() (r string, exists bool) {
+	v := m._config
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldConfig returns the old "config" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldConfig(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldConfig is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldConfig requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldConfig: %w", err)
+	}
+	return oldValue.Config, nil
+}
+
+// ResetConfig resets all changes to the "config" field.
+func (m *CellMutation) ResetConfig() {
+	m._config = nil
+}
+
+// SetLastActionNo sets the "last_action_no" field.
+func (m *CellMutation) SetLastActionNo(i int64) {
+	m.last_action_no = &i
+	m.addlast_action_no = nil
+}
+
+// LastActionNo returns the value of the "last_action_no" field in the mutation.
+func (m *CellMutation) LastActionNo() (r int64, exists bool) {
+	v := m.last_action_no
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastActionNo returns the old "last_action_no" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldLastActionNo(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastActionNo is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastActionNo requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastActionNo: %w", err)
+	}
+	return oldValue.LastActionNo, nil
+}
+
+// AddLastActionNo adds i to the "last_action_no" field.
+func (m *CellMutation) AddLastActionNo(i int64) {
+	if m.addlast_action_no != nil {
+		*m.addlast_action_no += i
+	} else {
+		m.addlast_action_no = &i
+	}
+}
+
+// AddedLastActionNo returns the value that was added to the "last_action_no" field in this mutation.
+func (m *CellMutation) AddedLastActionNo() (r int64, exists bool) {
+	v := m.addlast_action_no
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetLastActionNo resets all changes to the "last_action_no" field.
+func (m *CellMutation) ResetLastActionNo() {
+	m.last_action_no = nil
+	m.addlast_action_no = nil
+}
+
+// SetClean sets the "clean" field.
+func (m *CellMutation) SetClean(b bool) {
+	m.clean = &b
+}
+
+// Clean returns the value of the "clean" field in the mutation.
+func (m *CellMutation) Clean() (r bool, exists bool) {
+	v := m.clean
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldClean returns the old "clean" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldClean(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldClean is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldClean requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldClean: %w", err)
+	}
+	return oldValue.Clean, nil
+}
+
+// ResetClean resets all changes to the "clean" field.
+func (m *CellMutation) ResetClean() {
+	m.clean = nil
+}
+
+// SetRefillAsked sets the "refill_asked" field.
+func (m *CellMutation) SetRefillAsked(b bool) {
+	m.refill_asked = &b
+}
+
+// RefillAsked returns the value of the "refill_asked" field in the mutation.
+func (m *CellMutation) RefillAsked() (r bool, exists bool) {
+	v := m.refill_asked
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRefillAsked returns the old "refill_asked" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldRefillAsked(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRefillAsked is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRefillAsked requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRefillAsked: %w", err)
+	}
+	return oldValue.RefillAsked, nil
+}
+
+// ResetRefillAsked resets all changes to the "refill_asked" field.
+func (m *CellMutation) ResetRefillAsked() {
+	m.refill_asked = nil
+}
+
+// SetWaitingFor sets the "waiting_for" field.
+func (m *CellMutation) SetWaitingFor(s string) {
+	m.waiting_for = &s
+}
+
+// WaitingFor returns the value of the "waiting_for" field in the mutation.
+func (m *CellMutation) WaitingFor() (r string, exists bool) {
+	v := m.waiting_for
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWaitingFor returns the old "waiting_for" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldWaitingFor(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWaitingFor is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWaitingFor requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWaitingFor: %w", err)
+	}
+	return oldValue.WaitingFor, nil
+}
+
+// ClearWaitingFor clears the value of the "waiting_for" field.
+func (m *CellMutation) ClearWaitingFor() {
+	m.waiting_for = nil
+	m.clearedFields[cell.FieldWaitingFor] = struct{}{}
+}
+
+// WaitingForCleared returns if the "waiting_for" field was cleared in this mutation.
+func (m *CellMutation) WaitingForCleared() bool {
+	_, ok := m.clearedFields[cell.FieldWaitingFor]
+	return ok
+}
+
+// ResetWaitingFor resets all changes to the "waiting_for" field.
+func (m *CellMutation) ResetWaitingFor() {
+	m.waiting_for = nil
+	delete(m.clearedFields, cell.FieldWaitingFor)
+}
+
+// SetPlan sets the "plan" field.
+func (m *CellMutation) SetPlan(s string) {
+	m.plan = &s
+}
+
+// Plan returns the value of the "plan" field in the mutation.
+func (m *CellMutation) Plan() (r string, exists bool) {
+	v := m.plan
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlan returns the old "plan" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldPlan(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlan is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlan requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlan: %w", err)
+	}
+	return oldValue.Plan, nil
+}
+
+// ClearPlan clears the value of the "plan" field.
+func (m *CellMutation) ClearPlan() {
+	m.plan = nil
+	m.clearedFields[cell.FieldPlan] = struct{}{}
+}
+
+// PlanCleared returns if the "plan" field was cleared in this mutation.
+func (m *CellMutation) PlanCleared() bool {
+	_, ok := m.clearedFields[cell.FieldPlan]
+	return ok
+}
+
+// ResetPlan resets all changes to the "plan" field.
+func (m *CellMutation) ResetPlan() {
+	m.plan = nil
+	delete(m.clearedFields, cell.FieldPlan)
+}
+
+// SetDueAt sets the "due_at" field.
+func (m *CellMutation) SetDueAt(t time.Time) {
+	m.due_at = &t
+}
+
+// DueAt returns the value of the "due_at" field in the mutation.
+func (m *CellMutation) DueAt() (r time.Time, exists bool) {
+	v := m.due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDueAt returns the old "due_at" field's value of the Cell entity.
+// If the Cell object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CellMutation) OldDueAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDueAt: %w", err)
+	}
+	return oldValue.DueAt, nil
+}
+
+// ClearDueAt clears the value of the "due_at" field.
+func (m *CellMutation) ClearDueAt() {
+	m.due_at = nil
+	m.clearedFields[cell.FieldDueAt] = struct{}{}
+}
+
+// DueAtCleared returns if the "due_at" field was cleared in this mutation.
+func (m *CellMutation) DueAtCleared() bool {
+	_, ok := m.clearedFields[cell.FieldDueAt]
+	return ok
+}
+
+// ResetDueAt resets all changes to the "due_at" field.
+func (m *CellMutation) ResetDueAt() {
+	m.due_at = nil
+	delete(m.clearedFields, cell.FieldDueAt)
+}
+
+// Where appends a list predicates to the CellMutation builder.
+func (m *CellMutation) Where(ps ...predicate.Cell) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the CellMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *CellMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Cell, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *CellMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *CellMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Cell).
+func (m *CellMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *CellMutation) Fields() []string {
+	fields := make([]string, 0, 11)
+	if m.version != nil {
+		fields = append(fields, cell.FieldVersion)
+	}
+	if m.name != nil {
+		fields = append(fields, cell.FieldName)
+	}
+	if m.revision != nil {
+		fields = append(fields, cell.FieldRevision)
+	}
+	if m.file != nil {
+		fields = append(fields, cell.FieldFile)
+	}
+	if m._config != nil {
+		fields = append(fields, cell.FieldConfig)
+	}
+	if m.last_action_no != nil {
+		fields = append(fields, cell.FieldLastActionNo)
+	}
+	if m.clean != nil {
+		fields = append(fields, cell.FieldClean)
+	}
+	if m.refill_asked != nil {
+		fields = append(fields, cell.FieldRefillAsked)
+	}
+	if m.waiting_for != nil {
+		fields = append(fields, cell.FieldWaitingFor)
+	}
+	if m.plan != nil {
+		fields = append(fields, cell.FieldPlan)
+	}
+	if m.due_at != nil {
+		fields = append(fields, cell.FieldDueAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *CellMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case cell.FieldVersion:
+		return m.Version()
+	case cell.FieldName:
+		return m.Name()
+	case cell.FieldRevision:
+		return m.Revision()
+	case cell.FieldFile:
+		return m.File()
+	case cell.FieldConfig:
+		return m.Config()
+	case cell.FieldLastActionNo:
+		return m.LastActionNo()
+	case cell.FieldClean:
+		return m.Clean()
+	case cell.FieldRefillAsked:
+		return m.RefillAsked()
+	case cell.FieldWaitingFor:
+		return m.WaitingFor()
+	case cell.FieldPlan:
+		return m.Plan()
+	case cell.FieldDueAt:
+		return m.DueAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *CellMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case cell.FieldVersion:
+		return m.OldVersion(ctx)
+	case cell.FieldName:
+		return m.OldName(ctx)
+	case cell.FieldRevision:
+		return m.OldRevision(ctx)
+	case cell.FieldFile:
+		return m.OldFile(ctx)
+	case cell.FieldConfig:
+		return m.OldConfig(ctx)
+	case cell.FieldLastActionNo:
+		return m.OldLastActionNo(ctx)
+	case cell.FieldClean:
+		return m.OldClean(ctx)
+	case cell.FieldRefillAsked:
+		return m.OldRefillAsked(ctx)
+	case cell.FieldWaitingFor:
+		return m.OldWaitingFor(ctx)
+	case cell.FieldPlan:
+		return m.OldPlan(ctx)
+	case cell.FieldDueAt:
+		return m.OldDueAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Cell field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *CellMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case cell.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case cell.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case cell.FieldRevision:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevision(v)
+		return nil
+	case cell.FieldFile:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFile(v)
+		return nil
+	case cell.FieldConfig:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetConfig(v)
+		return nil
+	case cell.FieldLastActionNo:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastActionNo(v)
+		return nil
+	case cell.FieldClean:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetClean(v)
+		return nil
+	case cell.FieldRefillAsked:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRefillAsked(v)
+		return nil
+	case cell.FieldWaitingFor:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWaitingFor(v)
+		return nil
+	case cell.FieldPlan:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlan(v)
+		return nil
+	case cell.FieldDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDueAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Cell field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *CellMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, cell.FieldVersion)
+	}
+	if m.addrevision != nil {
+		fields = append(fields, cell.FieldRevision)
+	}
+	if m.addlast_action_no != nil {
+		fields = append(fields, cell.FieldLastActionNo)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *CellMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case cell.FieldVersion:
+		return m.AddedVersion()
+	case cell.FieldRevision:
+		return m.AddedRevision()
+	case cell.FieldLastActionNo:
+		return m.AddedLastActionNo()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *CellMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case cell.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	case cell.FieldRevision:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRevision(v)
+		return nil
+	case cell.FieldLastActionNo:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddLastActionNo(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Cell numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *CellMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(cell.FieldWaitingFor) {
+		fields = append(fields, cell.FieldWaitingFor)
+	}
+	if m.FieldCleared(cell.FieldPlan) {
+		fields = append(fields, cell.FieldPlan)
+	}
+	if m.FieldCleared(cell.FieldDueAt) {
+		fields = append(fields, cell.FieldDueAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *CellMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *CellMutation) ClearField(name string) error {
+	switch name {
+	case cell.FieldWaitingFor:
+		m.ClearWaitingFor()
+		return nil
+	case cell.FieldPlan:
+		m.ClearPlan()
+		return nil
+	case cell.FieldDueAt:
+		m.ClearDueAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Cell nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *CellMutation) ResetField(name string) error {
+	switch name {
+	case cell.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case cell.FieldName:
+		m.ResetName()
+		return nil
+	case cell.FieldRevision:
+		m.ResetRevision()
+		return nil
+	case cell.FieldFile:
+		m.ResetFile()
+		return nil
+	case cell.FieldConfig:
+		m.ResetConfig()
+		return nil
+	case cell.FieldLastActionNo:
+		m.ResetLastActionNo()
+		return nil
+	case cell.FieldClean:
+		m.ResetClean()
+		return nil
+	case cell.FieldRefillAsked:
+		m.ResetRefillAsked()
+		return nil
+	case cell.FieldWaitingFor:
+		m.ResetWaitingFor()
+		return nil
+	case cell.FieldPlan:
+		m.ResetPlan()
+		return nil
+	case cell.FieldDueAt:
+		m.ResetDueAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Cell field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *CellMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *CellMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *CellMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *CellMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *CellMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *CellMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *CellMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Cell unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *CellMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Cell edge %s", name)
+}
+
 // CommandAttemptMutation represents an operation that mutates the CommandAttempt nodes in the graph.
 type CommandAttemptMutation struct {
 	config
@@ -11218,6 +13619,1643 @@ func (m *DeviceProfileMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown DeviceProfile edge %s", name)
 }
 
+// EquipmentMutation represents an operation that mutates the Equipment nodes in the graph.
+type EquipmentMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *term.EquipmentID
+	version       *int64
+	addversion    *int64
+	name          *string
+	_type         *term.EquipmentKind
+	_config       *string
+	status        *term.EquipmentStatus
+	done_latch    *term.DoneLatch
+	cycle         *int64
+	addcycle      *int64
+	has_cycle     *bool
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Equipment, error)
+	predicates    []predicate.Equipment
+}
+
+var _ ent.Mutation = (*EquipmentMutation)(nil)
+
+// equipmentOption allows management of the mutation configuration using functional options.
+type equipmentOption func(*EquipmentMutation)
+
+// newEquipmentMutation creates new mutation for the Equipment entity.
+func newEquipmentMutation(c config, op Op, opts ...equipmentOption) *EquipmentMutation {
+	m := &EquipmentMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeEquipment,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withEquipmentID sets the ID field of the mutation.
+func withEquipmentID(id term.EquipmentID) equipmentOption {
+	return func(m *EquipmentMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Equipment
+		)
+		m.oldValue = func(ctx context.Context) (*Equipment, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Equipment.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withEquipment sets the old Equipment of the mutation.
+func withEquipment(node *Equipment) equipmentOption {
+	return func(m *EquipmentMutation) {
+		m.oldValue = func(context.Context) (*Equipment, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m EquipmentMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m EquipmentMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Equipment entities.
+func (m *EquipmentMutation) SetID(id term.EquipmentID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *EquipmentMutation) ID() (id term.EquipmentID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *EquipmentMutation) IDs(ctx context.Context) ([]term.EquipmentID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []term.EquipmentID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Equipment.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVersion sets the "version" field.
+func (m *EquipmentMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *EquipmentMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the Equipment entity.
+// If the Equipment object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *EquipmentMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *EquipmentMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *EquipmentMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetName sets the "name" field.
+func (m *EquipmentMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *EquipmentMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Equipment entity.
+// If the Equipment object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *EquipmentMutation) ResetName() {
+	m.name = nil
+}
+
+// SetType sets the "type" field.
+func (m *EquipmentMutation) SetType(tk term.EquipmentKind) {
+	m._type = &tk
+}
+
+// GetType returns the value of the "type" field in the mutation.
+func (m *EquipmentMutation) GetType() (r term.EquipmentKind, exists bool) {
+	v := m._type
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldType returns the old "type" field's value of the Equipment entity.
+// If the Equipment object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentMutation) OldType(ctx context.Context) (v term.EquipmentKind, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldType is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldType requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldType: %w", err)
+	}
+	return oldValue.Type, nil
+}
+
+// ResetType resets all changes to the "type" field.
+func (m *EquipmentMutation) ResetType() {
+	m._type = nil
+}
+
+// SetConfig sets the "config" field.
+func (m *EquipmentMutation) SetConfig(s string) {
+	m._config = &s
+}
+
+// Config returns the value of the "config" field in the mutation.
+func (m *EquipmentMutation) Config() (r string, exists bool) {
+	v := m._config
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldConfig returns the old "config" field's value of the Equipment entity.
+// If the Equipment object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentMutation) OldConfig(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldConfig is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldConfig requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldConfig: %w", err)
+	}
+	return oldValue.Config, nil
+}
+
+// ResetConfig resets all changes to the "config" field.
+func (m *EquipmentMutation) ResetConfig() {
+	m._config = nil
+}
+
+// SetStatus sets the "status" field.
+func (m *EquipmentMutation) SetStatus(ts term.EquipmentStatus) {
+	m.status = &ts
+}
+
+// Status returns the value of the "status" field in the mutation.
+func (m *EquipmentMutation) Status() (r term.EquipmentStatus, exists bool) {
+	v := m.status
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStatus returns the old "status" field's value of the Equipment entity.
+// If the Equipment object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentMutation) OldStatus(ctx context.Context) (v term.EquipmentStatus, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStatus is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStatus requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStatus: %w", err)
+	}
+	return oldValue.Status, nil
+}
+
+// ResetStatus resets all changes to the "status" field.
+func (m *EquipmentMutation) ResetStatus() {
+	m.status = nil
+}
+
+// SetDoneLatch sets the "done_latch" field.
+func (m *EquipmentMutation) SetDoneLatch(tl term.DoneLatch) {
+	m.done_latch = &tl
+}
+
+// DoneLatch returns the value of the "done_latch" field in the mutation.
+func (m *EquipmentMutation) DoneLatch() (r term.DoneLatch, exists bool) {
+	v := m.done_latch
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDoneLatch returns the old "done_latch" field's value of the Equipment entity.
+// If the Equipment object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentMutation) OldDoneLatch(ctx context.Context) (v term.DoneLatch, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDoneLatch is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDoneLatch requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDoneLatch: %w", err)
+	}
+	return oldValue.DoneLatch, nil
+}
+
+// ResetDoneLatch resets all changes to the "done_latch" field.
+func (m *EquipmentMutation) ResetDoneLatch() {
+	m.done_latch = nil
+}
+
+// SetCycle sets the "cycle" field.
+func (m *EquipmentMutation) SetCycle(i int64) {
+	m.cycle = &i
+	m.addcycle = nil
+}
+
+// Cycle returns the value of the "cycle" field in the mutation.
+func (m *EquipmentMutation) Cycle() (r int64, exists bool) {
+	v := m.cycle
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCycle returns the old "cycle" field's value of the Equipment entity.
+// If the Equipment object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentMutation) OldCycle(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCycle is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCycle requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCycle: %w", err)
+	}
+	return oldValue.Cycle, nil
+}
+
+// AddCycle adds i to the "cycle" field.
+func (m *EquipmentMutation) AddCycle(i int64) {
+	if m.addcycle != nil {
+		*m.addcycle += i
+	} else {
+		m.addcycle = &i
+	}
+}
+
+// AddedCycle returns the value that was added to the "cycle" field in this mutation.
+func (m *EquipmentMutation) AddedCycle() (r int64, exists bool) {
+	v := m.addcycle
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetCycle resets all changes to the "cycle" field.
+func (m *EquipmentMutation) ResetCycle() {
+	m.cycle = nil
+	m.addcycle = nil
+}
+
+// SetHasCycle sets the "has_cycle" field.
+func (m *EquipmentMutation) SetHasCycle(b bool) {
+	m.has_cycle = &b
+}
+
+// HasCycle returns the value of the "has_cycle" field in the mutation.
+func (m *EquipmentMutation) HasCycle() (r bool, exists bool) {
+	v := m.has_cycle
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHasCycle returns the old "has_cycle" field's value of the Equipment entity.
+// If the Equipment object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentMutation) OldHasCycle(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHasCycle is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHasCycle requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHasCycle: %w", err)
+	}
+	return oldValue.HasCycle, nil
+}
+
+// ResetHasCycle resets all changes to the "has_cycle" field.
+func (m *EquipmentMutation) ResetHasCycle() {
+	m.has_cycle = nil
+}
+
+// Where appends a list predicates to the EquipmentMutation builder.
+func (m *EquipmentMutation) Where(ps ...predicate.Equipment) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the EquipmentMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *EquipmentMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Equipment, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *EquipmentMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *EquipmentMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Equipment).
+func (m *EquipmentMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *EquipmentMutation) Fields() []string {
+	fields := make([]string, 0, 8)
+	if m.version != nil {
+		fields = append(fields, equipment.FieldVersion)
+	}
+	if m.name != nil {
+		fields = append(fields, equipment.FieldName)
+	}
+	if m._type != nil {
+		fields = append(fields, equipment.FieldType)
+	}
+	if m._config != nil {
+		fields = append(fields, equipment.FieldConfig)
+	}
+	if m.status != nil {
+		fields = append(fields, equipment.FieldStatus)
+	}
+	if m.done_latch != nil {
+		fields = append(fields, equipment.FieldDoneLatch)
+	}
+	if m.cycle != nil {
+		fields = append(fields, equipment.FieldCycle)
+	}
+	if m.has_cycle != nil {
+		fields = append(fields, equipment.FieldHasCycle)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *EquipmentMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case equipment.FieldVersion:
+		return m.Version()
+	case equipment.FieldName:
+		return m.Name()
+	case equipment.FieldType:
+		return m.GetType()
+	case equipment.FieldConfig:
+		return m.Config()
+	case equipment.FieldStatus:
+		return m.Status()
+	case equipment.FieldDoneLatch:
+		return m.DoneLatch()
+	case equipment.FieldCycle:
+		return m.Cycle()
+	case equipment.FieldHasCycle:
+		return m.HasCycle()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *EquipmentMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case equipment.FieldVersion:
+		return m.OldVersion(ctx)
+	case equipment.FieldName:
+		return m.OldName(ctx)
+	case equipment.FieldType:
+		return m.OldType(ctx)
+	case equipment.FieldConfig:
+		return m.OldConfig(ctx)
+	case equipment.FieldStatus:
+		return m.OldStatus(ctx)
+	case equipment.FieldDoneLatch:
+		return m.OldDoneLatch(ctx)
+	case equipment.FieldCycle:
+		return m.OldCycle(ctx)
+	case equipment.FieldHasCycle:
+		return m.OldHasCycle(ctx)
+	}
+	return nil, fmt.Errorf("unknown Equipment field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *EquipmentMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case equipment.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case equipment.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case equipment.FieldType:
+		v, ok := value.(term.EquipmentKind)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetType(v)
+		return nil
+	case equipment.FieldConfig:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetConfig(v)
+		return nil
+	case equipment.FieldStatus:
+		v, ok := value.(term.EquipmentStatus)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStatus(v)
+		return nil
+	case equipment.FieldDoneLatch:
+		v, ok := value.(term.DoneLatch)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDoneLatch(v)
+		return nil
+	case equipment.FieldCycle:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCycle(v)
+		return nil
+	case equipment.FieldHasCycle:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHasCycle(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Equipment field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *EquipmentMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, equipment.FieldVersion)
+	}
+	if m.addcycle != nil {
+		fields = append(fields, equipment.FieldCycle)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *EquipmentMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case equipment.FieldVersion:
+		return m.AddedVersion()
+	case equipment.FieldCycle:
+		return m.AddedCycle()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *EquipmentMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case equipment.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	case equipment.FieldCycle:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddCycle(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Equipment numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *EquipmentMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *EquipmentMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *EquipmentMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Equipment nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *EquipmentMutation) ResetField(name string) error {
+	switch name {
+	case equipment.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case equipment.FieldName:
+		m.ResetName()
+		return nil
+	case equipment.FieldType:
+		m.ResetType()
+		return nil
+	case equipment.FieldConfig:
+		m.ResetConfig()
+		return nil
+	case equipment.FieldStatus:
+		m.ResetStatus()
+		return nil
+	case equipment.FieldDoneLatch:
+		m.ResetDoneLatch()
+		return nil
+	case equipment.FieldCycle:
+		m.ResetCycle()
+		return nil
+	case equipment.FieldHasCycle:
+		m.ResetHasCycle()
+		return nil
+	}
+	return fmt.Errorf("unknown Equipment field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *EquipmentMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *EquipmentMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *EquipmentMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *EquipmentMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *EquipmentMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *EquipmentMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *EquipmentMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Equipment unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *EquipmentMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Equipment edge %s", name)
+}
+
+// EquipmentSlotMutation represents an operation that mutates the EquipmentSlot nodes in the graph.
+type EquipmentSlotMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *term.SlotID
+	version        *int64
+	addversion     *int64
+	equipment_id   *term.EquipmentID
+	number         *int
+	addnumber      *int
+	state          *term.SlotState
+	current_job_id *term.JobID
+	entered_at     *time.Time
+	started_at     *time.Time
+	due_at         *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*EquipmentSlot, error)
+	predicates     []predicate.EquipmentSlot
+}
+
+var _ ent.Mutation = (*EquipmentSlotMutation)(nil)
+
+// equipmentslotOption allows management of the mutation configuration using functional options.
+type equipmentslotOption func(*EquipmentSlotMutation)
+
+// newEquipmentSlotMutation creates new mutation for the EquipmentSlot entity.
+func newEquipmentSlotMutation(c config, op Op, opts ...equipmentslotOption) *EquipmentSlotMutation {
+	m := &EquipmentSlotMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeEquipmentSlot,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withEquipmentSlotID sets the ID field of the mutation.
+func withEquipmentSlotID(id term.SlotID) equipmentslotOption {
+	return func(m *EquipmentSlotMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *EquipmentSlot
+		)
+		m.oldValue = func(ctx context.Context) (*EquipmentSlot, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().EquipmentSlot.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withEquipmentSlot sets the old EquipmentSlot of the mutation.
+func withEquipmentSlot(node *EquipmentSlot) equipmentslotOption {
+	return func(m *EquipmentSlotMutation) {
+		m.oldValue = func(context.Context) (*EquipmentSlot, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m EquipmentSlotMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m EquipmentSlotMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of EquipmentSlot entities.
+func (m *EquipmentSlotMutation) SetID(id term.SlotID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *EquipmentSlotMutation) ID() (id term.SlotID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *EquipmentSlotMutation) IDs(ctx context.Context) ([]term.SlotID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []term.SlotID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().EquipmentSlot.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVersion sets the "version" field.
+func (m *EquipmentSlotMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *EquipmentSlotMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the EquipmentSlot entity.
+// If the EquipmentSlot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentSlotMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *EquipmentSlotMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *EquipmentSlotMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *EquipmentSlotMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetEquipmentID sets the "equipment_id" field.
+func (m *EquipmentSlotMutation) SetEquipmentID(ti term.EquipmentID) {
+	m.equipment_id = &ti
+}
+
+// EquipmentID returns the value of the "equipment_id" field in the mutation.
+func (m *EquipmentSlotMutation) EquipmentID() (r term.EquipmentID, exists bool) {
+	v := m.equipment_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEquipmentID returns the old "equipment_id" field's value of the EquipmentSlot entity.
+// If the EquipmentSlot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentSlotMutation) OldEquipmentID(ctx context.Context) (v term.EquipmentID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEquipmentID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEquipmentID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEquipmentID: %w", err)
+	}
+	return oldValue.EquipmentID, nil
+}
+
+// ResetEquipmentID resets all changes to the "equipment_id" field.
+func (m *EquipmentSlotMutation) ResetEquipmentID() {
+	m.equipment_id = nil
+}
+
+// SetNumber sets the "number" field.
+func (m *EquipmentSlotMutation) SetNumber(i int) {
+	m.number = &i
+	m.addnumber = nil
+}
+
+// Number returns the value of the "number" field in the mutation.
+func (m *EquipmentSlotMutation) Number() (r int, exists bool) {
+	v := m.number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNumber returns the old "number" field's value of the EquipmentSlot entity.
+// If the EquipmentSlot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentSlotMutation) OldNumber(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNumber is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNumber requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNumber: %w", err)
+	}
+	return oldValue.Number, nil
+}
+
+// AddNumber adds i to the "number" field.
+func (m *EquipmentSlotMutation) AddNumber(i int) {
+	if m.addnumber != nil {
+		*m.addnumber += i
+	} else {
+		m.addnumber = &i
+	}
+}
+
+// AddedNumber returns the value that was added to the "number" field in this mutation.
+func (m *EquipmentSlotMutation) AddedNumber() (r int, exists bool) {
+	v := m.addnumber
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetNumber resets all changes to the "number" field.
+func (m *EquipmentSlotMutation) ResetNumber() {
+	m.number = nil
+	m.addnumber = nil
+}
+
+// SetState sets the "state" field.
+func (m *EquipmentSlotMutation) SetState(ts term.SlotState) {
+	m.state = &ts
+}
+
+// State returns the value of the "state" field in the mutation.
+func (m *EquipmentSlotMutation) State() (r term.SlotState, exists bool) {
+	v := m.state
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldState returns the old "state" field's value of the EquipmentSlot entity.
+// If the EquipmentSlot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentSlotMutation) OldState(ctx context.Context) (v term.SlotState, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldState is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldState requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldState: %w", err)
+	}
+	return oldValue.State, nil
+}
+
+// ResetState resets all changes to the "state" field.
+func (m *EquipmentSlotMutation) ResetState() {
+	m.state = nil
+}
+
+// SetCurrentJobID sets the "current_job_id" field.
+func (m *EquipmentSlotMutation) SetCurrentJobID(ti term.JobID) {
+	m.current_job_id = &ti
+}
+
+// CurrentJobID returns the value of the "current_job_id" field in the mutation.
+func (m *EquipmentSlotMutation) CurrentJobID() (r term.JobID, exists bool) {
+	v := m.current_job_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCurrentJobID returns the old "current_job_id" field's value of the EquipmentSlot entity.
+// If the EquipmentSlot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentSlotMutation) OldCurrentJobID(ctx context.Context) (v *term.JobID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCurrentJobID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCurrentJobID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCurrentJobID: %w", err)
+	}
+	return oldValue.CurrentJobID, nil
+}
+
+// ClearCurrentJobID clears the value of the "current_job_id" field.
+func (m *EquipmentSlotMutation) ClearCurrentJobID() {
+	m.current_job_id = nil
+	m.clearedFields[equipmentslot.FieldCurrentJobID] = struct{}{}
+}
+
+// CurrentJobIDCleared returns if the "current_job_id" field was cleared in this mutation.
+func (m *EquipmentSlotMutation) CurrentJobIDCleared() bool {
+	_, ok := m.clearedFields[equipmentslot.FieldCurrentJobID]
+	return ok
+}
+
+// ResetCurrentJobID resets all changes to the "current_job_id" field.
+func (m *EquipmentSlotMutation) ResetCurrentJobID() {
+	m.current_job_id = nil
+	delete(m.clearedFields, equipmentslot.FieldCurrentJobID)
+}
+
+// SetEnteredAt sets the "entered_at" field.
+func (m *EquipmentSlotMutation) SetEnteredAt(t time.Time) {
+	m.entered_at = &t
+}
+
+// EnteredAt returns the value of the "entered_at" field in the mutation.
+func (m *EquipmentSlotMutation) EnteredAt() (r time.Time, exists bool) {
+	v := m.entered_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEnteredAt returns the old "entered_at" field's value of the EquipmentSlot entity.
+// If the EquipmentSlot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentSlotMutation) OldEnteredAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEnteredAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEnteredAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEnteredAt: %w", err)
+	}
+	return oldValue.EnteredAt, nil
+}
+
+// ClearEnteredAt clears the value of the "entered_at" field.
+func (m *EquipmentSlotMutation) ClearEnteredAt() {
+	m.entered_at = nil
+	m.clearedFields[equipmentslot.FieldEnteredAt] = struct{}{}
+}
+
+// EnteredAtCleared returns if the "entered_at" field was cleared in this mutation.
+func (m *EquipmentSlotMutation) EnteredAtCleared() bool {
+	_, ok := m.clearedFields[equipmentslot.FieldEnteredAt]
+	return ok
+}
+
+// ResetEnteredAt resets all changes to the "entered_at" field.
+func (m *EquipmentSlotMutation) ResetEnteredAt() {
+	m.entered_at = nil
+	delete(m.clearedFields, equipmentslot.FieldEnteredAt)
+}
+
+// SetStartedAt sets the "started_at" field.
+func (m *EquipmentSlotMutation) SetStartedAt(t time.Time) {
+	m.started_at = &t
+}
+
+// StartedAt returns the value of the "started_at" field in the mutation.
+func (m *EquipmentSlotMutation) StartedAt() (r time.Time, exists bool) {
+	v := m.started_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStartedAt returns the old "started_at" field's value of the EquipmentSlot entity.
+// If the EquipmentSlot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentSlotMutation) OldStartedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStartedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStartedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStartedAt: %w", err)
+	}
+	return oldValue.StartedAt, nil
+}
+
+// ClearStartedAt clears the value of the "started_at" field.
+func (m *EquipmentSlotMutation) ClearStartedAt() {
+	m.started_at = nil
+	m.clearedFields[equipmentslot.FieldStartedAt] = struct{}{}
+}
+
+// StartedAtCleared returns if the "started_at" field was cleared in this mutation.
+func (m *EquipmentSlotMutation) StartedAtCleared() bool {
+	_, ok := m.clearedFields[equipmentslot.FieldStartedAt]
+	return ok
+}
+
+// ResetStartedAt resets all changes to the "started_at" field.
+func (m *EquipmentSlotMutation) ResetStartedAt() {
+	m.started_at = nil
+	delete(m.clearedFields, equipmentslot.FieldStartedAt)
+}
+
+// SetDueAt sets the "due_at" field.
+func (m *EquipmentSlotMutation) SetDueAt(t time.Time) {
+	m.due_at = &t
+}
+
+// DueAt returns the value of the "due_at" field in the mutation.
+func (m *EquipmentSlotMutation) DueAt() (r time.Time, exists bool) {
+	v := m.due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDueAt returns the old "due_at" field's value of the EquipmentSlot entity.
+// If the EquipmentSlot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EquipmentSlotMutation) OldDueAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDueAt: %w", err)
+	}
+	return oldValue.DueAt, nil
+}
+
+// ClearDueAt clears the value of the "due_at" field.
+func (m *EquipmentSlotMutation) ClearDueAt() {
+	m.due_at = nil
+	m.clearedFields[equipmentslot.FieldDueAt] = struct{}{}
+}
+
+// DueAtCleared returns if the "due_at" field was cleared in this mutation.
+func (m *EquipmentSlotMutation) DueAtCleared() bool {
+	_, ok := m.clearedFields[equipmentslot.FieldDueAt]
+	return ok
+}
+
+// ResetDueAt resets all changes to the "due_at" field.
+func (m *EquipmentSlotMutation) ResetDueAt() {
+	m.due_at = nil
+	delete(m.clearedFields, equipmentslot.FieldDueAt)
+}
+
+// Where appends a list predicates to the EquipmentSlotMutation builder.
+func (m *EquipmentSlotMutation) Where(ps ...predicate.EquipmentSlot) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the EquipmentSlotMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *EquipmentSlotMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.EquipmentSlot, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *EquipmentSlotMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *EquipmentSlotMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (EquipmentSlot).
+func (m *EquipmentSlotMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *EquipmentSlotMutation) Fields() []string {
+	fields := make([]string, 0, 8)
+	if m.version != nil {
+		fields = append(fields, equipmentslot.FieldVersion)
+	}
+	if m.equipment_id != nil {
+		fields = append(fields, equipmentslot.FieldEquipmentID)
+	}
+	if m.number != nil {
+		fields = append(fields, equipmentslot.FieldNumber)
+	}
+	if m.state != nil {
+		fields = append(fields, equipmentslot.FieldState)
+	}
+	if m.current_job_id != nil {
+		fields = append(fields, equipmentslot.FieldCurrentJobID)
+	}
+	if m.entered_at != nil {
+		fields = append(fields, equipmentslot.FieldEnteredAt)
+	}
+	if m.started_at != nil {
+		fields = append(fields, equipmentslot.FieldStartedAt)
+	}
+	if m.due_at != nil {
+		fields = append(fields, equipmentslot.FieldDueAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *EquipmentSlotMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case equipmentslot.FieldVersion:
+		return m.Version()
+	case equipmentslot.FieldEquipmentID:
+		return m.EquipmentID()
+	case equipmentslot.FieldNumber:
+		return m.Number()
+	case equipmentslot.FieldState:
+		return m.State()
+	case equipmentslot.FieldCurrentJobID:
+		return m.CurrentJobID()
+	case equipmentslot.FieldEnteredAt:
+		return m.EnteredAt()
+	case equipmentslot.FieldStartedAt:
+		return m.StartedAt()
+	case equipmentslot.FieldDueAt:
+		return m.DueAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *EquipmentSlotMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case equipmentslot.FieldVersion:
+		return m.OldVersion(ctx)
+	case equipmentslot.FieldEquipmentID:
+		return m.OldEquipmentID(ctx)
+	case equipmentslot.FieldNumber:
+		return m.OldNumber(ctx)
+	case equipmentslot.FieldState:
+		return m.OldState(ctx)
+	case equipmentslot.FieldCurrentJobID:
+		return m.OldCurrentJobID(ctx)
+	case equipmentslot.FieldEnteredAt:
+		return m.OldEnteredAt(ctx)
+	case equipmentslot.FieldStartedAt:
+		return m.OldStartedAt(ctx)
+	case equipmentslot.FieldDueAt:
+		return m.OldDueAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown EquipmentSlot field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *EquipmentSlotMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case equipmentslot.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case equipmentslot.FieldEquipmentID:
+		v, ok := value.(term.EquipmentID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEquipmentID(v)
+		return nil
+	case equipmentslot.FieldNumber:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNumber(v)
+		return nil
+	case equipmentslot.FieldState:
+		v, ok := value.(term.SlotState)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetState(v)
+		return nil
+	case equipmentslot.FieldCurrentJobID:
+		v, ok := value.(term.JobID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCurrentJobID(v)
+		return nil
+	case equipmentslot.FieldEnteredAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEnteredAt(v)
+		return nil
+	case equipmentslot.FieldStartedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStartedAt(v)
+		return nil
+	case equipmentslot.FieldDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDueAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown EquipmentSlot field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *EquipmentSlotMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, equipmentslot.FieldVersion)
+	}
+	if m.addnumber != nil {
+		fields = append(fields, equipmentslot.FieldNumber)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *EquipmentSlotMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case equipmentslot.FieldVersion:
+		return m.AddedVersion()
+	case equipmentslot.FieldNumber:
+		return m.AddedNumber()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *EquipmentSlotMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case equipmentslot.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	case equipmentslot.FieldNumber:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddNumber(v)
+		return nil
+	}
+	return fmt.Errorf("unknown EquipmentSlot numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *EquipmentSlotMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(equipmentslot.FieldCurrentJobID) {
+		fields = append(fields, equipmentslot.FieldCurrentJobID)
+	}
+	if m.FieldCleared(equipmentslot.FieldEnteredAt) {
+		fields = append(fields, equipmentslot.FieldEnteredAt)
+	}
+	if m.FieldCleared(equipmentslot.FieldStartedAt) {
+		fields = append(fields, equipmentslot.FieldStartedAt)
+	}
+	if m.FieldCleared(equipmentslot.FieldDueAt) {
+		fields = append(fields, equipmentslot.FieldDueAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *EquipmentSlotMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *EquipmentSlotMutation) ClearField(name string) error {
+	switch name {
+	case equipmentslot.FieldCurrentJobID:
+		m.ClearCurrentJobID()
+		return nil
+	case equipmentslot.FieldEnteredAt:
+		m.ClearEnteredAt()
+		return nil
+	case equipmentslot.FieldStartedAt:
+		m.ClearStartedAt()
+		return nil
+	case equipmentslot.FieldDueAt:
+		m.ClearDueAt()
+		return nil
+	}
+	return fmt.Errorf("unknown EquipmentSlot nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *EquipmentSlotMutation) ResetField(name string) error {
+	switch name {
+	case equipmentslot.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case equipmentslot.FieldEquipmentID:
+		m.ResetEquipmentID()
+		return nil
+	case equipmentslot.FieldNumber:
+		m.ResetNumber()
+		return nil
+	case equipmentslot.FieldState:
+		m.ResetState()
+		return nil
+	case equipmentslot.FieldCurrentJobID:
+		m.ResetCurrentJobID()
+		return nil
+	case equipmentslot.FieldEnteredAt:
+		m.ResetEnteredAt()
+		return nil
+	case equipmentslot.FieldStartedAt:
+		m.ResetStartedAt()
+		return nil
+	case equipmentslot.FieldDueAt:
+		m.ResetDueAt()
+		return nil
+	}
+	return fmt.Errorf("unknown EquipmentSlot field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *EquipmentSlotMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *EquipmentSlotMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *EquipmentSlotMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *EquipmentSlotMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *EquipmentSlotMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *EquipmentSlotMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *EquipmentSlotMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown EquipmentSlot unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *EquipmentSlotMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown EquipmentSlot edge %s", name)
+}
+
 // EventLogMutation represents an operation that mutates the EventLog nodes in the graph.
 type EventLogMutation struct {
 	config
@@ -13852,6 +17890,1328 @@ func (m *HoldMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Hold edge %s", name)
 }
 
+// JobMutation represents an operation that mutates the Job nodes in the graph.
+type JobMutation struct {
+	config
+	op              Op
+	typ             string
+	id              *term.JobID
+	version         *int64
+	addversion      *int64
+	order_id        *term.OrderID
+	number          *int
+	addnumber       *int
+	state           *term.JobState
+	position_type   *term.PositionType
+	position_ref_id *string
+	temp_slot_no    *int
+	addtemp_slot_no *int
+	step_index      *int
+	addstep_index   *int
+	disposition     *term.Disposition
+	presented_to    *term.EquipmentID
+	context         *string
+	entered_at      *time.Time
+	ended_at        *time.Time
+	is_open         *bool
+	occupies        *bool
+	clearedFields   map[string]struct{}
+	done            bool
+	oldValue        func(context.Context) (*Job, error)
+	predicates      []predicate.Job
+}
+
+var _ ent.Mutation = (*JobMutation)(nil)
+
+// jobOption allows management of the mutation configuration using functional options.
+type jobOption func(*JobMutation)
+
+// newJobMutation creates new mutation for the Job entity.
+func newJobMutation(c config, op Op, opts ...jobOption) *JobMutation {
+	m := &JobMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeJob,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withJobID sets the ID field of the mutation.
+func withJobID(id term.JobID) jobOption {
+	return func(m *JobMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Job
+		)
+		m.oldValue = func(ctx context.Context) (*Job, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Job.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withJob sets the old Job of the mutation.
+func withJob(node *Job) jobOption {
+	return func(m *JobMutation) {
+		m.oldValue = func(context.Context) (*Job, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m JobMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m JobMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Job entities.
+func (m *JobMutation) SetID(id term.JobID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *JobMutation) ID() (id term.JobID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *JobMutation) IDs(ctx context.Context) ([]term.JobID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []term.JobID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Job.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVersion sets the "version" field.
+func (m *JobMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *JobMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *JobMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *JobMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *JobMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetOrderID sets the "order_id" field.
+func (m *JobMutation) SetOrderID(ti term.OrderID) {
+	m.order_id = &ti
+}
+
+// OrderID returns the value of the "order_id" field in the mutation.
+func (m *JobMutation) OrderID() (r term.OrderID, exists bool) {
+	v := m.order_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOrderID returns the old "order_id" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldOrderID(ctx context.Context) (v term.OrderID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOrderID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOrderID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOrderID: %w", err)
+	}
+	return oldValue.OrderID, nil
+}
+
+// ResetOrderID resets all changes to the "order_id" field.
+func (m *JobMutation) ResetOrderID() {
+	m.order_id = nil
+}
+
+// SetNumber sets the "number" field.
+func (m *JobMutation) SetNumber(i int) {
+	m.number = &i
+	m.addnumber = nil
+}
+
+// Number returns the value of the "number" field in the mutation.
+func (m *JobMutation) Number() (r int, exists bool) {
+	v := m.number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNumber returns the old "number" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldNumber(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNumber is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNumber requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNumber: %w", err)
+	}
+	return oldValue.Number, nil
+}
+
+// AddNumber adds i to the "number" field.
+func (m *JobMutation) AddNumber(i int) {
+	if m.addnumber != nil {
+		*m.addnumber += i
+	} else {
+		m.addnumber = &i
+	}
+}
+
+// AddedNumber returns the value that was added to the "number" field in this mutation.
+func (m *JobMutation) AddedNumber() (r int, exists bool) {
+	v := m.addnumber
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetNumber resets all changes to the "number" field.
+func (m *JobMutation) ResetNumber() {
+	m.number = nil
+	m.addnumber = nil
+}
+
+// SetState sets the "state" field.
+func (m *JobMutation) SetState(ts term.JobState) {
+	m.state = &ts
+}
+
+// State returns the value of the "state" field in the mutation.
+func (m *JobMutation) State() (r term.JobState, exists bool) {
+	v := m.state
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldState returns the old "state" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldState(ctx context.Context) (v term.JobState, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldState is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldState requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldState: %w", err)
+	}
+	return oldValue.State, nil
+}
+
+// ResetState resets all changes to the "state" field.
+func (m *JobMutation) ResetState() {
+	m.state = nil
+}
+
+// SetPositionType sets the "position_type" field.
+func (m *JobMutation) SetPositionType(tt term.PositionType) {
+	m.position_type = &tt
+}
+
+// PositionType returns the value of the "position_type" field in the mutation.
+func (m *JobMutation) PositionType() (r term.PositionType, exists bool) {
+	v := m.position_type
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPositionType returns the old "position_type" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldPositionType(ctx context.Context) (v term.PositionType, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPositionType is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPositionType requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPositionType: %w", err)
+	}
+	return oldValue.PositionType, nil
+}
+
+// ResetPositionType resets all changes to the "position_type" field.
+func (m *JobMutation) ResetPositionType() {
+	m.position_type = nil
+}
+
+// SetPositionRefID sets the "position_ref_id" field.
+func (m *JobMutation) SetPositionRefID(s string) {
+	m.position_ref_id = &s
+}
+
+// PositionRefID returns the value of the "position_ref_id" field in the mutation.
+func (m *JobMutation) PositionRefID() (r string, exists bool) {
+	v := m.position_ref_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPositionRefID returns the old "position_ref_id" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldPositionRefID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPositionRefID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPositionRefID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPositionRefID: %w", err)
+	}
+	return oldValue.PositionRefID, nil
+}
+
+// ClearPositionRefID clears the value of the "position_ref_id" field.
+func (m *JobMutation) ClearPositionRefID() {
+	m.position_ref_id = nil
+	m.clearedFields[job.FieldPositionRefID] = struct{}{}
+}
+
+// PositionRefIDCleared returns if the "position_ref_id" field was cleared in this mutation.
+func (m *JobMutation) PositionRefIDCleared() bool {
+	_, ok := m.clearedFields[job.FieldPositionRefID]
+	return ok
+}
+
+// ResetPositionRefID resets all changes to the "position_ref_id" field.
+func (m *JobMutation) ResetPositionRefID() {
+	m.position_ref_id = nil
+	delete(m.clearedFields, job.FieldPositionRefID)
+}
+
+// SetTempSlotNo sets the "temp_slot_no" field.
+func (m *JobMutation) SetTempSlotNo(i int) {
+	m.temp_slot_no = &i
+	m.addtemp_slot_no = nil
+}
+
+// TempSlotNo returns the value of the "temp_slot_no" field in the mutation.
+func (m *JobMutation) TempSlotNo() (r int, exists bool) {
+	v := m.temp_slot_no
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTempSlotNo returns the old "temp_slot_no" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldTempSlotNo(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTempSlotNo is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTempSlotNo requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTempSlotNo: %w", err)
+	}
+	return oldValue.TempSlotNo, nil
+}
+
+// AddTempSlotNo adds i to the "temp_slot_no" field.
+func (m *JobMutation) AddTempSlotNo(i int) {
+	if m.addtemp_slot_no != nil {
+		*m.addtemp_slot_no += i
+	} else {
+		m.addtemp_slot_no = &i
+	}
+}
+
+// AddedTempSlotNo returns the value that was added to the "temp_slot_no" field in this mutation.
+func (m *JobMutation) AddedTempSlotNo() (r int, exists bool) {
+	v := m.addtemp_slot_no
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearTempSlotNo clears the value of the "temp_slot_no" field.
+func (m *JobMutation) ClearTempSlotNo() {
+	m.temp_slot_no = nil
+	m.addtemp_slot_no = nil
+	m.clearedFields[job.FieldTempSlotNo] = struct{}{}
+}
+
+// TempSlotNoCleared returns if the "temp_slot_no" field was cleared in this mutation.
+func (m *JobMutation) TempSlotNoCleared() bool {
+	_, ok := m.clearedFields[job.FieldTempSlotNo]
+	return ok
+}
+
+// ResetTempSlotNo resets all changes to the "temp_slot_no" field.
+func (m *JobMutation) ResetTempSlotNo() {
+	m.temp_slot_no = nil
+	m.addtemp_slot_no = nil
+	delete(m.clearedFields, job.FieldTempSlotNo)
+}
+
+// SetStepIndex sets the "step_index" field.
+func (m *JobMutation) SetStepIndex(i int) {
+	m.step_index = &i
+	m.addstep_index = nil
+}
+
+// StepIndex returns the value of the "step_index" field in the mutation.
+func (m *JobMutation) StepIndex() (r int, exists bool) {
+	v := m.step_index
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStepIndex returns the old "step_index" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldStepIndex(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStepIndex is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStepIndex requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStepIndex: %w", err)
+	}
+	return oldValue.StepIndex, nil
+}
+
+// AddStepIndex adds i to the "step_index" field.
+func (m *JobMutation) AddStepIndex(i int) {
+	if m.addstep_index != nil {
+		*m.addstep_index += i
+	} else {
+		m.addstep_index = &i
+	}
+}
+
+// AddedStepIndex returns the value that was added to the "step_index" field in this mutation.
+func (m *JobMutation) AddedStepIndex() (r int, exists bool) {
+	v := m.addstep_index
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetStepIndex resets all changes to the "step_index" field.
+func (m *JobMutation) ResetStepIndex() {
+	m.step_index = nil
+	m.addstep_index = nil
+}
+
+// SetDisposition sets the "disposition" field.
+func (m *JobMutation) SetDisposition(t term.Disposition) {
+	m.disposition = &t
+}
+
+// Disposition returns the value of the "disposition" field in the mutation.
+func (m *JobMutation) Disposition() (r term.Disposition, exists bool) {
+	v := m.disposition
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDisposition returns the old "disposition" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldDisposition(ctx context.Context) (v term.Disposition, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDisposition is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDisposition requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDisposition: %w", err)
+	}
+	return oldValue.Disposition, nil
+}
+
+// ResetDisposition resets all changes to the "disposition" field.
+func (m *JobMutation) ResetDisposition() {
+	m.disposition = nil
+}
+
+// SetPresentedTo sets the "presented_to" field.
+func (m *JobMutation) SetPresentedTo(ti term.EquipmentID) {
+	m.presented_to = &ti
+}
+
+// PresentedTo returns the value of the "presented_to" field in the mutation.
+func (m *JobMutation) PresentedTo() (r term.EquipmentID, exists bool) {
+	v := m.presented_to
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPresentedTo returns the old "presented_to" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldPresentedTo(ctx context.Context) (v *term.EquipmentID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPresentedTo is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPresentedTo requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPresentedTo: %w", err)
+	}
+	return oldValue.PresentedTo, nil
+}
+
+// ClearPresentedTo clears the value of the "presented_to" field.
+func (m *JobMutation) ClearPresentedTo() {
+	m.presented_to = nil
+	m.clearedFields[job.FieldPresentedTo] = struct{}{}
+}
+
+// PresentedToCleared returns if the "presented_to" field was cleared in this mutation.
+func (m *JobMutation) PresentedToCleared() bool {
+	_, ok := m.clearedFields[job.FieldPresentedTo]
+	return ok
+}
+
+// ResetPresentedTo resets all changes to the "presented_to" field.
+func (m *JobMutation) ResetPresentedTo() {
+	m.presented_to = nil
+	delete(m.clearedFields, job.FieldPresentedTo)
+}
+
+// SetContext sets the "context" field.
+func (m *JobMutation) SetContext(s string) {
+	m.context = &s
+}
+
+// Context returns the value of the "context" field in the mutation.
+func (m *JobMutation) Context() (r string, exists bool) {
+	v := m.context
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldContext returns the old "context" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldContext(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldContext is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldContext requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldContext: %w", err)
+	}
+	return oldValue.Context, nil
+}
+
+// ResetContext resets all changes to the "context" field.
+func (m *JobMutation) ResetContext() {
+	m.context = nil
+}
+
+// SetEnteredAt sets the "entered_at" field.
+func (m *JobMutation) SetEnteredAt(t time.Time) {
+	m.entered_at = &t
+}
+
+// EnteredAt returns the value of the "entered_at" field in the mutation.
+func (m *JobMutation) EnteredAt() (r time.Time, exists bool) {
+	v := m.entered_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEnteredAt returns the old "entered_at" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldEnteredAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEnteredAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEnteredAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEnteredAt: %w", err)
+	}
+	return oldValue.EnteredAt, nil
+}
+
+// ClearEnteredAt clears the value of the "entered_at" field.
+func (m *JobMutation) ClearEnteredAt() {
+	m.entered_at = nil
+	m.clearedFields[job.FieldEnteredAt] = struct{}{}
+}
+
+// EnteredAtCleared returns if the "entered_at" field was cleared in this mutation.
+func (m *JobMutation) EnteredAtCleared() bool {
+	_, ok := m.clearedFields[job.FieldEnteredAt]
+	return ok
+}
+
+// ResetEnteredAt resets all changes to the "entered_at" field.
+func (m *JobMutation) ResetEnteredAt() {
+	m.entered_at = nil
+	delete(m.clearedFields, job.FieldEnteredAt)
+}
+
+// SetEndedAt sets the "ended_at" field.
+func (m *JobMutation) SetEndedAt(t time.Time) {
+	m.ended_at = &t
+}
+
+// EndedAt returns the value of the "ended_at" field in the mutation.
+func (m *JobMutation) EndedAt() (r time.Time, exists bool) {
+	v := m.ended_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEndedAt returns the old "ended_at" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldEndedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEndedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEndedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEndedAt: %w", err)
+	}
+	return oldValue.EndedAt, nil
+}
+
+// ClearEndedAt clears the value of the "ended_at" field.
+func (m *JobMutation) ClearEndedAt() {
+	m.ended_at = nil
+	m.clearedFields[job.FieldEndedAt] = struct{}{}
+}
+
+// EndedAtCleared returns if the "ended_at" field was cleared in this mutation.
+func (m *JobMutation) EndedAtCleared() bool {
+	_, ok := m.clearedFields[job.FieldEndedAt]
+	return ok
+}
+
+// ResetEndedAt resets all changes to the "ended_at" field.
+func (m *JobMutation) ResetEndedAt() {
+	m.ended_at = nil
+	delete(m.clearedFields, job.FieldEndedAt)
+}
+
+// SetIsOpen sets the "is_open" field.
+func (m *JobMutation) SetIsOpen(b bool) {
+	m.is_open = &b
+}
+
+// IsOpen returns the value of the "is_open" field in the mutation.
+func (m *JobMutation) IsOpen() (r bool, exists bool) {
+	v := m.is_open
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIsOpen returns the old "is_open" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldIsOpen(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIsOpen is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIsOpen requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIsOpen: %w", err)
+	}
+	return oldValue.IsOpen, nil
+}
+
+// ResetIsOpen resets all changes to the "is_open" field.
+func (m *JobMutation) ResetIsOpen() {
+	m.is_open = nil
+}
+
+// SetOccupies sets the "occupies" field.
+func (m *JobMutation) SetOccupies(b bool) {
+	m.occupies = &b
+}
+
+// Occupies returns the value of the "occupies" field in the mutation.
+func (m *JobMutation) Occupies() (r bool, exists bool) {
+	v := m.occupies
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOccupies returns the old "occupies" field's value of the Job entity.
+// If the Job object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *JobMutation) OldOccupies(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOccupies is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOccupies requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOccupies: %w", err)
+	}
+	return oldValue.Occupies, nil
+}
+
+// ResetOccupies resets all changes to the "occupies" field.
+func (m *JobMutation) ResetOccupies() {
+	m.occupies = nil
+}
+
+// Where appends a list predicates to the JobMutation builder.
+func (m *JobMutation) Where(ps ...predicate.Job) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the JobMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *JobMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Job, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *JobMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *JobMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Job).
+func (m *JobMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *JobMutation) Fields() []string {
+	fields := make([]string, 0, 15)
+	if m.version != nil {
+		fields = append(fields, job.FieldVersion)
+	}
+	if m.order_id != nil {
+		fields = append(fields, job.FieldOrderID)
+	}
+	if m.number != nil {
+		fields = append(fields, job.FieldNumber)
+	}
+	if m.state != nil {
+		fields = append(fields, job.FieldState)
+	}
+	if m.position_type != nil {
+		fields = append(fields, job.FieldPositionType)
+	}
+	if m.position_ref_id != nil {
+		fields = append(fields, job.FieldPositionRefID)
+	}
+	if m.temp_slot_no != nil {
+		fields = append(fields, job.FieldTempSlotNo)
+	}
+	if m.step_index != nil {
+		fields = append(fields, job.FieldStepIndex)
+	}
+	if m.disposition != nil {
+		fields = append(fields, job.FieldDisposition)
+	}
+	if m.presented_to != nil {
+		fields = append(fields, job.FieldPresentedTo)
+	}
+	if m.context != nil {
+		fields = append(fields, job.FieldContext)
+	}
+	if m.entered_at != nil {
+		fields = append(fields, job.FieldEnteredAt)
+	}
+	if m.ended_at != nil {
+		fields = append(fields, job.FieldEndedAt)
+	}
+	if m.is_open != nil {
+		fields = append(fields, job.FieldIsOpen)
+	}
+	if m.occupies != nil {
+		fields = append(fields, job.FieldOccupies)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *JobMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case job.FieldVersion:
+		return m.Version()
+	case job.FieldOrderID:
+		return m.OrderID()
+	case job.FieldNumber:
+		return m.Number()
+	case job.FieldState:
+		return m.State()
+	case job.FieldPositionType:
+		return m.PositionType()
+	case job.FieldPositionRefID:
+		return m.PositionRefID()
+	case job.FieldTempSlotNo:
+		return m.TempSlotNo()
+	case job.FieldStepIndex:
+		return m.StepIndex()
+	case job.FieldDisposition:
+		return m.Disposition()
+	case job.FieldPresentedTo:
+		return m.PresentedTo()
+	case job.FieldContext:
+		return m.Context()
+	case job.FieldEnteredAt:
+		return m.EnteredAt()
+	case job.FieldEndedAt:
+		return m.EndedAt()
+	case job.FieldIsOpen:
+		return m.IsOpen()
+	case job.FieldOccupies:
+		return m.Occupies()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *JobMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case job.FieldVersion:
+		return m.OldVersion(ctx)
+	case job.FieldOrderID:
+		return m.OldOrderID(ctx)
+	case job.FieldNumber:
+		return m.OldNumber(ctx)
+	case job.FieldState:
+		return m.OldState(ctx)
+	case job.FieldPositionType:
+		return m.OldPositionType(ctx)
+	case job.FieldPositionRefID:
+		return m.OldPositionRefID(ctx)
+	case job.FieldTempSlotNo:
+		return m.OldTempSlotNo(ctx)
+	case job.FieldStepIndex:
+		return m.OldStepIndex(ctx)
+	case job.FieldDisposition:
+		return m.OldDisposition(ctx)
+	case job.FieldPresentedTo:
+		return m.OldPresentedTo(ctx)
+	case job.FieldContext:
+		return m.OldContext(ctx)
+	case job.FieldEnteredAt:
+		return m.OldEnteredAt(ctx)
+	case job.FieldEndedAt:
+		return m.OldEndedAt(ctx)
+	case job.FieldIsOpen:
+		return m.OldIsOpen(ctx)
+	case job.FieldOccupies:
+		return m.OldOccupies(ctx)
+	}
+	return nil, fmt.Errorf("unknown Job field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *JobMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case job.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case job.FieldOrderID:
+		v, ok := value.(term.OrderID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOrderID(v)
+		return nil
+	case job.FieldNumber:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNumber(v)
+		return nil
+	case job.FieldState:
+		v, ok := value.(term.JobState)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetState(v)
+		return nil
+	case job.FieldPositionType:
+		v, ok := value.(term.PositionType)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPositionType(v)
+		return nil
+	case job.FieldPositionRefID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPositionRefID(v)
+		return nil
+	case job.FieldTempSlotNo:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTempSlotNo(v)
+		return nil
+	case job.FieldStepIndex:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStepIndex(v)
+		return nil
+	case job.FieldDisposition:
+		v, ok := value.(term.Disposition)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDisposition(v)
+		return nil
+	case job.FieldPresentedTo:
+		v, ok := value.(term.EquipmentID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPresentedTo(v)
+		return nil
+	case job.FieldContext:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetContext(v)
+		return nil
+	case job.FieldEnteredAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEnteredAt(v)
+		return nil
+	case job.FieldEndedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEndedAt(v)
+		return nil
+	case job.FieldIsOpen:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIsOpen(v)
+		return nil
+	case job.FieldOccupies:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOccupies(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Job field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *JobMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, job.FieldVersion)
+	}
+	if m.addnumber != nil {
+		fields = append(fields, job.FieldNumber)
+	}
+	if m.addtemp_slot_no != nil {
+		fields = append(fields, job.FieldTempSlotNo)
+	}
+	if m.addstep_index != nil {
+		fields = append(fields, job.FieldStepIndex)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *JobMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case job.FieldVersion:
+		return m.AddedVersion()
+	case job.FieldNumber:
+		return m.AddedNumber()
+	case job.FieldTempSlotNo:
+		return m.AddedTempSlotNo()
+	case job.FieldStepIndex:
+		return m.AddedStepIndex()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *JobMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case job.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	case job.FieldNumber:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddNumber(v)
+		return nil
+	case job.FieldTempSlotNo:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTempSlotNo(v)
+		return nil
+	case job.FieldStepIndex:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddStepIndex(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Job numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *JobMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(job.FieldPositionRefID) {
+		fields = append(fields, job.FieldPositionRefID)
+	}
+	if m.FieldCleared(job.FieldTempSlotNo) {
+		fields = append(fields, job.FieldTempSlotNo)
+	}
+	if m.FieldCleared(job.FieldPresentedTo) {
+		fields = append(fields, job.FieldPresentedTo)
+	}
+	if m.FieldCleared(job.FieldEnteredAt) {
+		fields = append(fields, job.FieldEnteredAt)
+	}
+	if m.FieldCleared(job.FieldEndedAt) {
+		fields = append(fields, job.FieldEndedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *JobMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *JobMutation) ClearField(name string) error {
+	switch name {
+	case job.FieldPositionRefID:
+		m.ClearPositionRefID()
+		return nil
+	case job.FieldTempSlotNo:
+		m.ClearTempSlotNo()
+		return nil
+	case job.FieldPresentedTo:
+		m.ClearPresentedTo()
+		return nil
+	case job.FieldEnteredAt:
+		m.ClearEnteredAt()
+		return nil
+	case job.FieldEndedAt:
+		m.ClearEndedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Job nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *JobMutation) ResetField(name string) error {
+	switch name {
+	case job.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case job.FieldOrderID:
+		m.ResetOrderID()
+		return nil
+	case job.FieldNumber:
+		m.ResetNumber()
+		return nil
+	case job.FieldState:
+		m.ResetState()
+		return nil
+	case job.FieldPositionType:
+		m.ResetPositionType()
+		return nil
+	case job.FieldPositionRefID:
+		m.ResetPositionRefID()
+		return nil
+	case job.FieldTempSlotNo:
+		m.ResetTempSlotNo()
+		return nil
+	case job.FieldStepIndex:
+		m.ResetStepIndex()
+		return nil
+	case job.FieldDisposition:
+		m.ResetDisposition()
+		return nil
+	case job.FieldPresentedTo:
+		m.ResetPresentedTo()
+		return nil
+	case job.FieldContext:
+		m.ResetContext()
+		return nil
+	case job.FieldEnteredAt:
+		m.ResetEnteredAt()
+		return nil
+	case job.FieldEndedAt:
+		m.ResetEndedAt()
+		return nil
+	case job.FieldIsOpen:
+		m.ResetIsOpen()
+		return nil
+	case job.FieldOccupies:
+		m.ResetOccupies()
+		return nil
+	}
+	return fmt.Errorf("unknown Job field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *JobMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *JobMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *JobMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *JobMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *JobMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *JobMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *JobMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Job unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *JobMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Job edge %s", name)
+}
+
 // LoopStateMutation represents an operation that mutates the LoopState nodes in the graph.
 type LoopStateMutation struct {
 	config
@@ -14716,6 +20076,1685 @@ func (m *LoopStateMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *LoopStateMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown LoopState edge %s", name)
+}
+
+// ManualActionMutation represents an operation that mutates the ManualAction nodes in the graph.
+type ManualActionMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *term.QuestionID
+	version       *int64
+	addversion    *int64
+	state         *term.QuestionState
+	finding       *term.Finding
+	subject       *string
+	touches       *string
+	record        *string
+	machine       *string
+	readings      *string
+	hash          *string
+	answers       *string
+	suggested     *string
+	task_id       *term.TaskID
+	job_id        *term.JobID
+	place_type    *term.PositionType
+	place_ref_id  *string
+	opened_at     *time.Time
+	answer        *string
+	answered_by   *string
+	reason        *string
+	ended_at      *time.Time
+	is_open       *bool
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*ManualAction, error)
+	predicates    []predicate.ManualAction
+}
+
+var _ ent.Mutation = (*ManualActionMutation)(nil)
+
+// manualactionOption allows management of the mutation configuration using functional options.
+type manualactionOption func(*ManualActionMutation)
+
+// newManualActionMutation creates new mutation for the ManualAction entity.
+func newManualActionMutation(c config, op Op, opts ...manualactionOption) *ManualActionMutation {
+	m := &ManualActionMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeManualAction,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withManualActionID sets the ID field of the mutation.
+func withManualActionID(id term.QuestionID) manualactionOption {
+	return func(m *ManualActionMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *ManualAction
+		)
+		m.oldValue = func(ctx context.Context) (*ManualAction, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().ManualAction.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withManualAction sets the old ManualAction of the mutation.
+func withManualAction(node *ManualAction) manualactionOption {
+	return func(m *ManualActionMutation) {
+		m.oldValue = func(context.Context) (*ManualAction, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ManualActionMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ManualActionMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of ManualAction entities.
+func (m *ManualActionMutation) SetID(id term.QuestionID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ManualActionMutation) ID() (id term.QuestionID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ManualActionMutation) IDs(ctx context.Context) ([]term.QuestionID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []term.QuestionID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().ManualAction.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVersion sets the "version" field.
+func (m *ManualActionMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *ManualActionMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *ManualActionMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *ManualActionMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *ManualActionMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetState sets the "state" field.
+func (m *ManualActionMutation) SetState(ts term.QuestionState) {
+	m.state = &ts
+}
+
+// State returns the value of the "state" field in the mutation.
+func (m *ManualActionMutation) State() (r term.QuestionState, exists bool) {
+	v := m.state
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldState returns the old "state" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldState(ctx context.Context) (v term.QuestionState, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldState is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldState requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldState: %w", err)
+	}
+	return oldValue.State, nil
+}
+
+// ResetState resets all changes to the "state" field.
+func (m *ManualActionMutation) ResetState() {
+	m.state = nil
+}
+
+// SetFinding sets the "finding" field.
+func (m *ManualActionMutation) SetFinding(t term.Finding) {
+	m.finding = &t
+}
+
+// Finding returns the value of the "finding" field in the mutation.
+func (m *ManualActionMutation) Finding() (r term.Finding, exists bool) {
+	v := m.finding
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFinding returns the old "finding" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldFinding(ctx context.Context) (v term.Finding, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFinding is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFinding requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFinding: %w", err)
+	}
+	return oldValue.Finding, nil
+}
+
+// ResetFinding resets all changes to the "finding" field.
+func (m *ManualActionMutation) ResetFinding() {
+	m.finding = nil
+}
+
+// SetSubject sets the "subject" field.
+func (m *ManualActionMutation) SetSubject(s string) {
+	m.subject = &s
+}
+
+// Subject returns the value of the "subject" field in the mutation.
+func (m *ManualActionMutation) Subject() (r string, exists bool) {
+	v := m.subject
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSubject returns the old "subject" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldSubject(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSubject is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSubject requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSubject: %w", err)
+	}
+	return oldValue.Subject, nil
+}
+
+// ResetSubject resets all changes to the "subject" field.
+func (m *ManualActionMutation) ResetSubject() {
+	m.subject = nil
+}
+
+// SetTouches sets the "touches" field.
+func (m *ManualActionMutation) SetTouches(s string) {
+	m.touches = &s
+}
+
+// Touches returns the value of the "touches" field in the mutation.
+func (m *ManualActionMutation) Touches() (r string, exists bool) {
+	v := m.touches
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTouches returns the old "touches" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldTouches(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTouches is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTouches requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTouches: %w", err)
+	}
+	return oldValue.Touches, nil
+}
+
+// ClearTouches clears the value of the "touches" field.
+func (m *ManualActionMutation) ClearTouches() {
+	m.touches = nil
+	m.clearedFields[manualaction.FieldTouches] = struct{}{}
+}
+
+// TouchesCleared returns if the "touches" field was cleared in this mutation.
+func (m *ManualActionMutation) TouchesCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldTouches]
+	return ok
+}
+
+// ResetTouches resets all changes to the "touches" field.
+func (m *ManualActionMutation) ResetTouches() {
+	m.touches = nil
+	delete(m.clearedFields, manualaction.FieldTouches)
+}
+
+// SetRecord sets the "record" field.
+func (m *ManualActionMutation) SetRecord(s string) {
+	m.record = &s
+}
+
+// Record returns the value of the "record" field in the mutation.
+func (m *ManualActionMutation) Record() (r string, exists bool) {
+	v := m.record
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRecord returns the old "record" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldRecord(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRecord is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRecord requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRecord: %w", err)
+	}
+	return oldValue.Record, nil
+}
+
+// ResetRecord resets all changes to the "record" field.
+func (m *ManualActionMutation) ResetRecord() {
+	m.record = nil
+}
+
+// SetMachine sets the "machine" field.
+func (m *ManualActionMutation) SetMachine(s string) {
+	m.machine = &s
+}
+
+// Machine returns the value of the "machine" field in the mutation.
+func (m *ManualActionMutation) Machine() (r string, exists bool) {
+	v := m.machine
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMachine returns the old "machine" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldMachine(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMachine is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMachine requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMachine: %w", err)
+	}
+	return oldValue.Machine, nil
+}
+
+// ResetMachine resets all changes to the "machine" field.
+func (m *ManualActionMutation) ResetMachine() {
+	m.machine = nil
+}
+
+// SetReadings sets the "readings" field.
+func (m *ManualActionMutation) SetReadings(s string) {
+	m.readings = &s
+}
+
+// Readings returns the value of the "readings" field in the mutation.
+func (m *ManualActionMutation) Readings() (r string, exists bool) {
+	v := m.readings
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReadings returns the old "readings" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldReadings(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReadings is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReadings requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReadings: %w", err)
+	}
+	return oldValue.Readings, nil
+}
+
+// ClearReadings clears the value of the "readings" field.
+func (m *ManualActionMutation) ClearReadings() {
+	m.readings = nil
+	m.clearedFields[manualaction.FieldReadings] = struct{}{}
+}
+
+// ReadingsCleared returns if the "readings" field was cleared in this mutation.
+func (m *ManualActionMutation) ReadingsCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldReadings]
+	return ok
+}
+
+// ResetReadings resets all changes to the "readings" field.
+func (m *ManualActionMutation) ResetReadings() {
+	m.readings = nil
+	delete(m.clearedFields, manualaction.FieldReadings)
+}
+
+// SetHash sets the "hash" field.
+func (m *ManualActionMutation) SetHash(s string) {
+	m.hash = &s
+}
+
+// Hash returns the value of the "hash" field in the mutation.
+func (m *ManualActionMutation) Hash() (r string, exists bool) {
+	v := m.hash
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHash returns the old "hash" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldHash(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHash is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHash requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHash: %w", err)
+	}
+	return oldValue.Hash, nil
+}
+
+// ResetHash resets all changes to the "hash" field.
+func (m *ManualActionMutation) ResetHash() {
+	m.hash = nil
+}
+
+// SetAnswers sets the "answers" field.
+func (m *ManualActionMutation) SetAnswers(s string) {
+	m.answers = &s
+}
+
+// Answers returns the value of the "answers" field in the mutation.
+func (m *ManualActionMutation) Answers() (r string, exists bool) {
+	v := m.answers
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAnswers returns the old "answers" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldAnswers(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAnswers is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAnswers requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAnswers: %w", err)
+	}
+	return oldValue.Answers, nil
+}
+
+// ClearAnswers clears the value of the "answers" field.
+func (m *ManualActionMutation) ClearAnswers() {
+	m.answers = nil
+	m.clearedFields[manualaction.FieldAnswers] = struct{}{}
+}
+
+// AnswersCleared returns if the "answers" field was cleared in this mutation.
+func (m *ManualActionMutation) AnswersCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldAnswers]
+	return ok
+}
+
+// ResetAnswers resets all changes to the "answers" field.
+func (m *ManualActionMutation) ResetAnswers() {
+	m.answers = nil
+	delete(m.clearedFields, manualaction.FieldAnswers)
+}
+
+// SetSuggested sets the "suggested" field.
+func (m *ManualActionMutation) SetSuggested(s string) {
+	m.suggested = &s
+}
+
+// Suggested returns the value of the "suggested" field in the mutation.
+func (m *ManualActionMutation) Suggested() (r string, exists bool) {
+	v := m.suggested
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSuggested returns the old "suggested" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldSuggested(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSuggested is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSuggested requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSuggested: %w", err)
+	}
+	return oldValue.Suggested, nil
+}
+
+// ClearSuggested clears the value of the "suggested" field.
+func (m *ManualActionMutation) ClearSuggested() {
+	m.suggested = nil
+	m.clearedFields[manualaction.FieldSuggested] = struct{}{}
+}
+
+// SuggestedCleared returns if the "suggested" field was cleared in this mutation.
+func (m *ManualActionMutation) SuggestedCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldSuggested]
+	return ok
+}
+
+// ResetSuggested resets all changes to the "suggested" field.
+func (m *ManualActionMutation) ResetSuggested() {
+	m.suggested = nil
+	delete(m.clearedFields, manualaction.FieldSuggested)
+}
+
+// SetTaskID sets the "task_id" field.
+func (m *ManualActionMutation) SetTaskID(ti term.TaskID) {
+	m.task_id = &ti
+}
+
+// TaskID returns the value of the "task_id" field in the mutation.
+func (m *ManualActionMutation) TaskID() (r term.TaskID, exists bool) {
+	v := m.task_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTaskID returns the old "task_id" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldTaskID(ctx context.Context) (v *term.TaskID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTaskID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTaskID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTaskID: %w", err)
+	}
+	return oldValue.TaskID, nil
+}
+
+// ClearTaskID clears the value of the "task_id" field.
+func (m *ManualActionMutation) ClearTaskID() {
+	m.task_id = nil
+	m.clearedFields[manualaction.FieldTaskID] = struct{}{}
+}
+
+// TaskIDCleared returns if the "task_id" field was cleared in this mutation.
+func (m *ManualActionMutation) TaskIDCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldTaskID]
+	return ok
+}
+
+// ResetTaskID resets all changes to the "task_id" field.
+func (m *ManualActionMutation) ResetTaskID() {
+	m.task_id = nil
+	delete(m.clearedFields, manualaction.FieldTaskID)
+}
+
+// SetJobID sets the "job_id" field.
+func (m *ManualActionMutation) SetJobID(ti term.JobID) {
+	m.job_id = &ti
+}
+
+// JobID returns the value of the "job_id" field in the mutation.
+func (m *ManualActionMutation) JobID() (r term.JobID, exists bool) {
+	v := m.job_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldJobID returns the old "job_id" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldJobID(ctx context.Context) (v *term.JobID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldJobID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldJobID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldJobID: %w", err)
+	}
+	return oldValue.JobID, nil
+}
+
+// ClearJobID clears the value of the "job_id" field.
+func (m *ManualActionMutation) ClearJobID() {
+	m.job_id = nil
+	m.clearedFields[manualaction.FieldJobID] = struct{}{}
+}
+
+// JobIDCleared returns if the "job_id" field was cleared in this mutation.
+func (m *ManualActionMutation) JobIDCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldJobID]
+	return ok
+}
+
+// ResetJobID resets all changes to the "job_id" field.
+func (m *ManualActionMutation) ResetJobID() {
+	m.job_id = nil
+	delete(m.clearedFields, manualaction.FieldJobID)
+}
+
+// SetPlaceType sets the "place_type" field.
+func (m *ManualActionMutation) SetPlaceType(tt term.PositionType) {
+	m.place_type = &tt
+}
+
+// PlaceType returns the value of the "place_type" field in the mutation.
+func (m *ManualActionMutation) PlaceType() (r term.PositionType, exists bool) {
+	v := m.place_type
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlaceType returns the old "place_type" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldPlaceType(ctx context.Context) (v *term.PositionType, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlaceType is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlaceType requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlaceType: %w", err)
+	}
+	return oldValue.PlaceType, nil
+}
+
+// ClearPlaceType clears the value of the "place_type" field.
+func (m *ManualActionMutation) ClearPlaceType() {
+	m.place_type = nil
+	m.clearedFields[manualaction.FieldPlaceType] = struct{}{}
+}
+
+// PlaceTypeCleared returns if the "place_type" field was cleared in this mutation.
+func (m *ManualActionMutation) PlaceTypeCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldPlaceType]
+	return ok
+}
+
+// ResetPlaceType resets all changes to the "place_type" field.
+func (m *ManualActionMutation) ResetPlaceType() {
+	m.place_type = nil
+	delete(m.clearedFields, manualaction.FieldPlaceType)
+}
+
+// SetPlaceRefID sets the "place_ref_id" field.
+func (m *ManualActionMutation) SetPlaceRefID(s string) {
+	m.place_ref_id = &s
+}
+
+// PlaceRefID returns the value of the "place_ref_id" field in the mutation.
+func (m *ManualActionMutation) PlaceRefID() (r string, exists bool) {
+	v := m.place_ref_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlaceRefID returns the old "place_ref_id" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldPlaceRefID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlaceRefID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlaceRefID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlaceRefID: %w", err)
+	}
+	return oldValue.PlaceRefID, nil
+}
+
+// ClearPlaceRefID clears the value of the "place_ref_id" field.
+func (m *ManualActionMutation) ClearPlaceRefID() {
+	m.place_ref_id = nil
+	m.clearedFields[manualaction.FieldPlaceRefID] = struct{}{}
+}
+
+// PlaceRefIDCleared returns if the "place_ref_id" field was cleared in this mutation.
+func (m *ManualActionMutation) PlaceRefIDCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldPlaceRefID]
+	return ok
+}
+
+// ResetPlaceRefID resets all changes to the "place_ref_id" field.
+func (m *ManualActionMutation) ResetPlaceRefID() {
+	m.place_ref_id = nil
+	delete(m.clearedFields, manualaction.FieldPlaceRefID)
+}
+
+// SetOpenedAt sets the "opened_at" field.
+func (m *ManualActionMutation) SetOpenedAt(t time.Time) {
+	m.opened_at = &t
+}
+
+// OpenedAt returns the value of the "opened_at" field in the mutation.
+func (m *ManualActionMutation) OpenedAt() (r time.Time, exists bool) {
+	v := m.opened_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOpenedAt returns the old "opened_at" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldOpenedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOpenedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOpenedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOpenedAt: %w", err)
+	}
+	return oldValue.OpenedAt, nil
+}
+
+// ResetOpenedAt resets all changes to the "opened_at" field.
+func (m *ManualActionMutation) ResetOpenedAt() {
+	m.opened_at = nil
+}
+
+// SetAnswer sets the "answer" field.
+func (m *ManualActionMutation) SetAnswer(s string) {
+	m.answer = &s
+}
+
+// Answer returns the value of the "answer" field in the mutation.
+func (m *ManualActionMutation) Answer() (r string, exists bool) {
+	v := m.answer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAnswer returns the old "answer" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldAnswer(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAnswer is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAnswer requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAnswer: %w", err)
+	}
+	return oldValue.Answer, nil
+}
+
+// ClearAnswer clears the value of the "answer" field.
+func (m *ManualActionMutation) ClearAnswer() {
+	m.answer = nil
+	m.clearedFields[manualaction.FieldAnswer] = struct{}{}
+}
+
+// AnswerCleared returns if the "answer" field was cleared in this mutation.
+func (m *ManualActionMutation) AnswerCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldAnswer]
+	return ok
+}
+
+// ResetAnswer resets all changes to the "answer" field.
+func (m *ManualActionMutation) ResetAnswer() {
+	m.answer = nil
+	delete(m.clearedFields, manualaction.FieldAnswer)
+}
+
+// SetAnsweredBy sets the "answered_by" field.
+func (m *ManualActionMutation) SetAnsweredBy(s string) {
+	m.answered_by = &s
+}
+
+// AnsweredBy returns the value of the "answered_by" field in the mutation.
+func (m *ManualActionMutation) AnsweredBy() (r string, exists bool) {
+	v := m.answered_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAnsweredBy returns the old "answered_by" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldAnsweredBy(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAnsweredBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAnsweredBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAnsweredBy: %w", err)
+	}
+	return oldValue.AnsweredBy, nil
+}
+
+// ClearAnsweredBy clears the value of the "answered_by" field.
+func (m *ManualActionMutation) ClearAnsweredBy() {
+	m.answered_by = nil
+	m.clearedFields[manualaction.FieldAnsweredBy] = struct{}{}
+}
+
+// AnsweredByCleared returns if the "answered_by" field was cleared in this mutation.
+func (m *ManualActionMutation) AnsweredByCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldAnsweredBy]
+	return ok
+}
+
+// ResetAnsweredBy resets all changes to the "answered_by" field.
+func (m *ManualActionMutation) ResetAnsweredBy() {
+	m.answered_by = nil
+	delete(m.clearedFields, manualaction.FieldAnsweredBy)
+}
+
+// SetReason sets the "reason" field.
+func (m *ManualActionMutation) SetReason(s string) {
+	m.reason = &s
+}
+
+// Reason returns the value of the "reason" field in the mutation.
+func (m *ManualActionMutation) Reason() (r string, exists bool) {
+	v := m.reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReason returns the old "reason" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldReason(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReason: %w", err)
+	}
+	return oldValue.Reason, nil
+}
+
+// ClearReason clears the value of the "reason" field.
+func (m *ManualActionMutation) ClearReason() {
+	m.reason = nil
+	m.clearedFields[manualaction.FieldReason] = struct{}{}
+}
+
+// ReasonCleared returns if the "reason" field was cleared in this mutation.
+func (m *ManualActionMutation) ReasonCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldReason]
+	return ok
+}
+
+// ResetReason resets all changes to the "reason" field.
+func (m *ManualActionMutation) ResetReason() {
+	m.reason = nil
+	delete(m.clearedFields, manualaction.FieldReason)
+}
+
+// SetEndedAt sets the "ended_at" field.
+func (m *ManualActionMutation) SetEndedAt(t time.Time) {
+	m.ended_at = &t
+}
+
+// EndedAt returns the value of the "ended_at" field in the mutation.
+func (m *ManualActionMutation) EndedAt() (r time.Time, exists bool) {
+	v := m.ended_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEndedAt returns the old "ended_at" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldEndedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEndedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEndedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEndedAt: %w", err)
+	}
+	return oldValue.EndedAt, nil
+}
+
+// ClearEndedAt clears the value of the "ended_at" field.
+func (m *ManualActionMutation) ClearEndedAt() {
+	m.ended_at = nil
+	m.clearedFields[manualaction.FieldEndedAt] = struct{}{}
+}
+
+// EndedAtCleared returns if the "ended_at" field was cleared in this mutation.
+func (m *ManualActionMutation) EndedAtCleared() bool {
+	_, ok := m.clearedFields[manualaction.FieldEndedAt]
+	return ok
+}
+
+// ResetEndedAt resets all changes to the "ended_at" field.
+func (m *ManualActionMutation) ResetEndedAt() {
+	m.ended_at = nil
+	delete(m.clearedFields, manualaction.FieldEndedAt)
+}
+
+// SetIsOpen sets the "is_open" field.
+func (m *ManualActionMutation) SetIsOpen(b bool) {
+	m.is_open = &b
+}
+
+// IsOpen returns the value of the "is_open" field in the mutation.
+func (m *ManualActionMutation) IsOpen() (r bool, exists bool) {
+	v := m.is_open
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIsOpen returns the old "is_open" field's value of the ManualAction entity.
+// If the ManualAction object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ManualActionMutation) OldIsOpen(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIsOpen is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIsOpen requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIsOpen: %w", err)
+	}
+	return oldValue.IsOpen, nil
+}
+
+// ResetIsOpen resets all changes to the "is_open" field.
+func (m *ManualActionMutation) ResetIsOpen() {
+	m.is_open = nil
+}
+
+// Where appends a list predicates to the ManualActionMutation builder.
+func (m *ManualActionMutation) Where(ps ...predicate.ManualAction) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ManualActionMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ManualActionMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.ManualAction, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ManualActionMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ManualActionMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (ManualAction).
+func (m *ManualActionMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ManualActionMutation) Fields() []string {
+	fields := make([]string, 0, 21)
+	if m.version != nil {
+		fields = append(fields, manualaction.FieldVersion)
+	}
+	if m.state != nil {
+		fields = append(fields, manualaction.FieldState)
+	}
+	if m.finding != nil {
+		fields = append(fields, manualaction.FieldFinding)
+	}
+	if m.subject != nil {
+		fields = append(fields, manualaction.FieldSubject)
+	}
+	if m.touches != nil {
+		fields = append(fields, manualaction.FieldTouches)
+	}
+	if m.record != nil {
+		fields = append(fields, manualaction.FieldRecord)
+	}
+	if m.machine != nil {
+		fields = append(fields, manualaction.FieldMachine)
+	}
+	if m.readings != nil {
+		fields = append(fields, manualaction.FieldReadings)
+	}
+	if m.hash != nil {
+		fields = append(fields, manualaction.FieldHash)
+	}
+	if m.answers != nil {
+		fields = append(fields, manualaction.FieldAnswers)
+	}
+	if m.suggested != nil {
+		fields = append(fields, manualaction.FieldSuggested)
+	}
+	if m.task_id != nil {
+		fields = append(fields, manualaction.FieldTaskID)
+	}
+	if m.job_id != nil {
+		fields = append(fields, manualaction.FieldJobID)
+	}
+	if m.place_type != nil {
+		fields = append(fields, manualaction.FieldPlaceType)
+	}
+	if m.place_ref_id != nil {
+		fields = append(fields, manualaction.FieldPlaceRefID)
+	}
+	if m.opened_at != nil {
+		fields = append(fields, manualaction.FieldOpenedAt)
+	}
+	if m.answer != nil {
+		fields = append(fields, manualaction.FieldAnswer)
+	}
+	if m.answered_by != nil {
+		fields = append(fields, manualaction.FieldAnsweredBy)
+	}
+	if m.reason != nil {
+		fields = append(fields, manualaction.FieldReason)
+	}
+	if m.ended_at != nil {
+		fields = append(fields, manualaction.FieldEndedAt)
+	}
+	if m.is_open != nil {
+		fields = append(fields, manualaction.FieldIsOpen)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ManualActionMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case manualaction.FieldVersion:
+		return m.Version()
+	case manualaction.FieldState:
+		return m.State()
+	case manualaction.FieldFinding:
+		return m.Finding()
+	case manualaction.FieldSubject:
+		return m.Subject()
+	case manualaction.FieldTouches:
+		return m.Touches()
+	case manualaction.FieldRecord:
+		return m.Record()
+	case manualaction.FieldMachine:
+		return m.Machine()
+	case manualaction.FieldReadings:
+		return m.Readings()
+	case manualaction.FieldHash:
+		return m.Hash()
+	case manualaction.FieldAnswers:
+		return m.Answers()
+	case manualaction.FieldSuggested:
+		return m.Suggested()
+	case manualaction.FieldTaskID:
+		return m.TaskID()
+	case manualaction.FieldJobID:
+		return m.JobID()
+	case manualaction.FieldPlaceType:
+		return m.PlaceType()
+	case manualaction.FieldPlaceRefID:
+		return m.PlaceRefID()
+	case manualaction.FieldOpenedAt:
+		return m.OpenedAt()
+	case manualaction.FieldAnswer:
+		return m.Answer()
+	case manualaction.FieldAnsweredBy:
+		return m.AnsweredBy()
+	case manualaction.FieldReason:
+		return m.Reason()
+	case manualaction.FieldEndedAt:
+		return m.EndedAt()
+	case manualaction.FieldIsOpen:
+		return m.IsOpen()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ManualActionMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case manualaction.FieldVersion:
+		return m.OldVersion(ctx)
+	case manualaction.FieldState:
+		return m.OldState(ctx)
+	case manualaction.FieldFinding:
+		return m.OldFinding(ctx)
+	case manualaction.FieldSubject:
+		return m.OldSubject(ctx)
+	case manualaction.FieldTouches:
+		return m.OldTouches(ctx)
+	case manualaction.FieldRecord:
+		return m.OldRecord(ctx)
+	case manualaction.FieldMachine:
+		return m.OldMachine(ctx)
+	case manualaction.FieldReadings:
+		return m.OldReadings(ctx)
+	case manualaction.FieldHash:
+		return m.OldHash(ctx)
+	case manualaction.FieldAnswers:
+		return m.OldAnswers(ctx)
+	case manualaction.FieldSuggested:
+		return m.OldSuggested(ctx)
+	case manualaction.FieldTaskID:
+		return m.OldTaskID(ctx)
+	case manualaction.FieldJobID:
+		return m.OldJobID(ctx)
+	case manualaction.FieldPlaceType:
+		return m.OldPlaceType(ctx)
+	case manualaction.FieldPlaceRefID:
+		return m.OldPlaceRefID(ctx)
+	case manualaction.FieldOpenedAt:
+		return m.OldOpenedAt(ctx)
+	case manualaction.FieldAnswer:
+		return m.OldAnswer(ctx)
+	case manualaction.FieldAnsweredBy:
+		return m.OldAnsweredBy(ctx)
+	case manualaction.FieldReason:
+		return m.OldReason(ctx)
+	case manualaction.FieldEndedAt:
+		return m.OldEndedAt(ctx)
+	case manualaction.FieldIsOpen:
+		return m.OldIsOpen(ctx)
+	}
+	return nil, fmt.Errorf("unknown ManualAction field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ManualActionMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case manualaction.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case manualaction.FieldState:
+		v, ok := value.(term.QuestionState)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetState(v)
+		return nil
+	case manualaction.FieldFinding:
+		v, ok := value.(term.Finding)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFinding(v)
+		return nil
+	case manualaction.FieldSubject:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSubject(v)
+		return nil
+	case manualaction.FieldTouches:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTouches(v)
+		return nil
+	case manualaction.FieldRecord:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRecord(v)
+		return nil
+	case manualaction.FieldMachine:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMachine(v)
+		return nil
+	case manualaction.FieldReadings:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReadings(v)
+		return nil
+	case manualaction.FieldHash:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHash(v)
+		return nil
+	case manualaction.FieldAnswers:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAnswers(v)
+		return nil
+	case manualaction.FieldSuggested:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSuggested(v)
+		return nil
+	case manualaction.FieldTaskID:
+		v, ok := value.(term.TaskID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTaskID(v)
+		return nil
+	case manualaction.FieldJobID:
+		v, ok := value.(term.JobID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetJobID(v)
+		return nil
+	case manualaction.FieldPlaceType:
+		v, ok := value.(term.PositionType)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlaceType(v)
+		return nil
+	case manualaction.FieldPlaceRefID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlaceRefID(v)
+		return nil
+	case manualaction.FieldOpenedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOpenedAt(v)
+		return nil
+	case manualaction.FieldAnswer:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAnswer(v)
+		return nil
+	case manualaction.FieldAnsweredBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAnsweredBy(v)
+		return nil
+	case manualaction.FieldReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReason(v)
+		return nil
+	case manualaction.FieldEndedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEndedAt(v)
+		return nil
+	case manualaction.FieldIsOpen:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIsOpen(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ManualAction field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ManualActionMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, manualaction.FieldVersion)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ManualActionMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case manualaction.FieldVersion:
+		return m.AddedVersion()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ManualActionMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case manualaction.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ManualAction numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ManualActionMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(manualaction.FieldTouches) {
+		fields = append(fields, manualaction.FieldTouches)
+	}
+	if m.FieldCleared(manualaction.FieldReadings) {
+		fields = append(fields, manualaction.FieldReadings)
+	}
+	if m.FieldCleared(manualaction.FieldAnswers) {
+		fields = append(fields, manualaction.FieldAnswers)
+	}
+	if m.FieldCleared(manualaction.FieldSuggested) {
+		fields = append(fields, manualaction.FieldSuggested)
+	}
+	if m.FieldCleared(manualaction.FieldTaskID) {
+		fields = append(fields, manualaction.FieldTaskID)
+	}
+	if m.FieldCleared(manualaction.FieldJobID) {
+		fields = append(fields, manualaction.FieldJobID)
+	}
+	if m.FieldCleared(manualaction.FieldPlaceType) {
+		fields = append(fields, manualaction.FieldPlaceType)
+	}
+	if m.FieldCleared(manualaction.FieldPlaceRefID) {
+		fields = append(fields, manualaction.FieldPlaceRefID)
+	}
+	if m.FieldCleared(manualaction.FieldAnswer) {
+		fields = append(fields, manualaction.FieldAnswer)
+	}
+	if m.FieldCleared(manualaction.FieldAnsweredBy) {
+		fields = append(fields, manualaction.FieldAnsweredBy)
+	}
+	if m.FieldCleared(manualaction.FieldReason) {
+		fields = append(fields, manualaction.FieldReason)
+	}
+	if m.FieldCleared(manualaction.FieldEndedAt) {
+		fields = append(fields, manualaction.FieldEndedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ManualActionMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ManualActionMutation) ClearField(name string) error {
+	switch name {
+	case manualaction.FieldTouches:
+		m.ClearTouches()
+		return nil
+	case manualaction.FieldReadings:
+		m.ClearReadings()
+		return nil
+	case manualaction.FieldAnswers:
+		m.ClearAnswers()
+		return nil
+	case manualaction.FieldSuggested:
+		m.ClearSuggested()
+		return nil
+	case manualaction.FieldTaskID:
+		m.ClearTaskID()
+		return nil
+	case manualaction.FieldJobID:
+		m.ClearJobID()
+		return nil
+	case manualaction.FieldPlaceType:
+		m.ClearPlaceType()
+		return nil
+	case manualaction.FieldPlaceRefID:
+		m.ClearPlaceRefID()
+		return nil
+	case manualaction.FieldAnswer:
+		m.ClearAnswer()
+		return nil
+	case manualaction.FieldAnsweredBy:
+		m.ClearAnsweredBy()
+		return nil
+	case manualaction.FieldReason:
+		m.ClearReason()
+		return nil
+	case manualaction.FieldEndedAt:
+		m.ClearEndedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown ManualAction nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ManualActionMutation) ResetField(name string) error {
+	switch name {
+	case manualaction.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case manualaction.FieldState:
+		m.ResetState()
+		return nil
+	case manualaction.FieldFinding:
+		m.ResetFinding()
+		return nil
+	case manualaction.FieldSubject:
+		m.ResetSubject()
+		return nil
+	case manualaction.FieldTouches:
+		m.ResetTouches()
+		return nil
+	case manualaction.FieldRecord:
+		m.ResetRecord()
+		return nil
+	case manualaction.FieldMachine:
+		m.ResetMachine()
+		return nil
+	case manualaction.FieldReadings:
+		m.ResetReadings()
+		return nil
+	case manualaction.FieldHash:
+		m.ResetHash()
+		return nil
+	case manualaction.FieldAnswers:
+		m.ResetAnswers()
+		return nil
+	case manualaction.FieldSuggested:
+		m.ResetSuggested()
+		return nil
+	case manualaction.FieldTaskID:
+		m.ResetTaskID()
+		return nil
+	case manualaction.FieldJobID:
+		m.ResetJobID()
+		return nil
+	case manualaction.FieldPlaceType:
+		m.ResetPlaceType()
+		return nil
+	case manualaction.FieldPlaceRefID:
+		m.ResetPlaceRefID()
+		return nil
+	case manualaction.FieldOpenedAt:
+		m.ResetOpenedAt()
+		return nil
+	case manualaction.FieldAnswer:
+		m.ResetAnswer()
+		return nil
+	case manualaction.FieldAnsweredBy:
+		m.ResetAnsweredBy()
+		return nil
+	case manualaction.FieldReason:
+		m.ResetReason()
+		return nil
+	case manualaction.FieldEndedAt:
+		m.ResetEndedAt()
+		return nil
+	case manualaction.FieldIsOpen:
+		m.ResetIsOpen()
+		return nil
+	}
+	return fmt.Errorf("unknown ManualAction field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ManualActionMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ManualActionMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ManualActionMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ManualActionMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ManualActionMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ManualActionMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ManualActionMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown ManualAction unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ManualActionMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown ManualAction edge %s", name)
 }
 
 // MessageKeyMutation represents an operation that mutates the MessageKey nodes in the graph.
@@ -15621,6 +22660,699 @@ func (m *OrganisationMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Organisation edge %s", name)
 }
 
+// PalletMutation represents an operation that mutates the Pallet nodes in the graph.
+type PalletMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *term.PalletID
+	version       *int64
+	addversion    *int64
+	order_id      *term.OrderID
+	places        *int
+	addplaces     *int
+	arrived_at    *time.Time
+	left_at       *time.Time
+	is_open       *bool
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Pallet, error)
+	predicates    []predicate.Pallet
+}
+
+var _ ent.Mutation = (*PalletMutation)(nil)
+
+// palletOption allows management of the mutation configuration using functional options.
+type palletOption func(*PalletMutation)
+
+// newPalletMutation creates new mutation for the Pallet entity.
+func newPalletMutation(c config, op Op, opts ...palletOption) *PalletMutation {
+	m := &PalletMutation{
+		config:        c,
+		op:            op,
+		typ:           TypePallet,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withPalletID sets the ID field of the mutation.
+func withPalletID(id term.PalletID) palletOption {
+	return func(m *PalletMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Pallet
+		)
+		m.oldValue = func(ctx context.Context) (*Pallet, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Pallet.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withPallet sets the old Pallet of the mutation.
+func withPallet(node *Pallet) palletOption {
+	return func(m *PalletMutation) {
+		m.oldValue = func(context.Context) (*Pallet, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m PalletMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m PalletMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Pallet entities.
+func (m *PalletMutation) SetID(id term.PalletID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *PalletMutation) ID() (id term.PalletID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *PalletMutation) IDs(ctx context.Context) ([]term.PalletID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []term.PalletID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Pallet.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVersion sets the "version" field.
+func (m *PalletMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *PalletMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the Pallet entity.
+// If the Pallet object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PalletMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *PalletMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *PalletMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *PalletMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetOrderID sets the "order_id" field.
+func (m *PalletMutation) SetOrderID(ti term.OrderID) {
+	m.order_id = &ti
+}
+
+// OrderID returns the value of the "order_id" field in the mutation.
+func (m *PalletMutation) OrderID() (r term.OrderID, exists bool) {
+	v := m.order_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOrderID returns the old "order_id" field's value of the Pallet entity.
+// If the Pallet object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PalletMutation) OldOrderID(ctx context.Context) (v term.OrderID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOrderID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOrderID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOrderID: %w", err)
+	}
+	return oldValue.OrderID, nil
+}
+
+// ResetOrderID resets all changes to the "order_id" field.
+func (m *PalletMutation) ResetOrderID() {
+	m.order_id = nil
+}
+
+// SetPlaces sets the "places" field.
+func (m *PalletMutation) SetPlaces(i int) {
+	m.places = &i
+	m.addplaces = nil
+}
+
+// Places returns the value of the "places" field in the mutation.
+func (m *PalletMutation) Places() (r int, exists bool) {
+	v := m.places
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlaces returns the old "places" field's value of the Pallet entity.
+// If the Pallet object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PalletMutation) OldPlaces(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlaces is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlaces requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlaces: %w", err)
+	}
+	return oldValue.Places, nil
+}
+
+// AddPlaces adds i to the "places" field.
+func (m *PalletMutation) AddPlaces(i int) {
+	if m.addplaces != nil {
+		*m.addplaces += i
+	} else {
+		m.addplaces = &i
+	}
+}
+
+// AddedPlaces returns the value that was added to the "places" field in this mutation.
+func (m *PalletMutation) AddedPlaces() (r int, exists bool) {
+	v := m.addplaces
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPlaces resets all changes to the "places" field.
+func (m *PalletMutation) ResetPlaces() {
+	m.places = nil
+	m.addplaces = nil
+}
+
+// SetArrivedAt sets the "arrived_at" field.
+func (m *PalletMutation) SetArrivedAt(t time.Time) {
+	m.arrived_at = &t
+}
+
+// ArrivedAt returns the value of the "arrived_at" field in the mutation.
+func (m *PalletMutation) ArrivedAt() (r time.Time, exists bool) {
+	v := m.arrived_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldArrivedAt returns the old "arrived_at" field's value of the Pallet entity.
+// If the Pallet object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PalletMutation) OldArrivedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldArrivedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldArrivedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldArrivedAt: %w", err)
+	}
+	return oldValue.ArrivedAt, nil
+}
+
+// ResetArrivedAt resets all changes to the "arrived_at" field.
+func (m *PalletMutation) ResetArrivedAt() {
+	m.arrived_at = nil
+}
+
+// SetLeftAt sets the "left_at" field.
+func (m *PalletMutation) SetLeftAt(t time.Time) {
+	m.left_at = &t
+}
+
+// LeftAt returns the value of the "left_at" field in the mutation.
+func (m *PalletMutation) LeftAt() (r time.Time, exists bool) {
+	v := m.left_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLeftAt returns the old "left_at" field's value of the Pallet entity.
+// If the Pallet object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PalletMutation) OldLeftAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLeftAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLeftAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLeftAt: %w", err)
+	}
+	return oldValue.LeftAt, nil
+}
+
+// ClearLeftAt clears the value of the "left_at" field.
+func (m *PalletMutation) ClearLeftAt() {
+	m.left_at = nil
+	m.clearedFields[pallet.FieldLeftAt] = struct{}{}
+}
+
+// LeftAtCleared returns if the "left_at" field was cleared in this mutation.
+func (m *PalletMutation) LeftAtCleared() bool {
+	_, ok := m.clearedFields[pallet.FieldLeftAt]
+	return ok
+}
+
+// ResetLeftAt resets all changes to the "left_at" field.
+func (m *PalletMutation) ResetLeftAt() {
+	m.left_at = nil
+	delete(m.clearedFields, pallet.FieldLeftAt)
+}
+
+// SetIsOpen sets the "is_open" field.
+func (m *PalletMutation) SetIsOpen(b bool) {
+	m.is_open = &b
+}
+
+// IsOpen returns the value of the "is_open" field in the mutation.
+func (m *PalletMutation) IsOpen() (r bool, exists bool) {
+	v := m.is_open
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIsOpen returns the old "is_open" field's value of the Pallet entity.
+// If the Pallet object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PalletMutation) OldIsOpen(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIsOpen is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIsOpen requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIsOpen: %w", err)
+	}
+	return oldValue.IsOpen, nil
+}
+
+// ResetIsOpen resets all changes to the "is_open" field.
+func (m *PalletMutation) ResetIsOpen() {
+	m.is_open = nil
+}
+
+// Where appends a list predicates to the PalletMutation builder.
+func (m *PalletMutation) Where(ps ...predicate.Pallet) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the PalletMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *PalletMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Pallet, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *PalletMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *PalletMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Pallet).
+func (m *PalletMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *PalletMutation) Fields() []string {
+	fields := make([]string, 0, 6)
+	if m.version != nil {
+		fields = append(fields, pallet.FieldVersion)
+	}
+	if m.order_id != nil {
+		fields = append(fields, pallet.FieldOrderID)
+	}
+	if m.places != nil {
+		fields = append(fields, pallet.FieldPlaces)
+	}
+	if m.arrived_at != nil {
+		fields = append(fields, pallet.FieldArrivedAt)
+	}
+	if m.left_at != nil {
+		fields = append(fields, pallet.FieldLeftAt)
+	}
+	if m.is_open != nil {
+		fields = append(fields, pallet.FieldIsOpen)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *PalletMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case pallet.FieldVersion:
+		return m.Version()
+	case pallet.FieldOrderID:
+		return m.OrderID()
+	case pallet.FieldPlaces:
+		return m.Places()
+	case pallet.FieldArrivedAt:
+		return m.ArrivedAt()
+	case pallet.FieldLeftAt:
+		return m.LeftAt()
+	case pallet.FieldIsOpen:
+		return m.IsOpen()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *PalletMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case pallet.FieldVersion:
+		return m.OldVersion(ctx)
+	case pallet.FieldOrderID:
+		return m.OldOrderID(ctx)
+	case pallet.FieldPlaces:
+		return m.OldPlaces(ctx)
+	case pallet.FieldArrivedAt:
+		return m.OldArrivedAt(ctx)
+	case pallet.FieldLeftAt:
+		return m.OldLeftAt(ctx)
+	case pallet.FieldIsOpen:
+		return m.OldIsOpen(ctx)
+	}
+	return nil, fmt.Errorf("unknown Pallet field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PalletMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case pallet.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case pallet.FieldOrderID:
+		v, ok := value.(term.OrderID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOrderID(v)
+		return nil
+	case pallet.FieldPlaces:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlaces(v)
+		return nil
+	case pallet.FieldArrivedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetArrivedAt(v)
+		return nil
+	case pallet.FieldLeftAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLeftAt(v)
+		return nil
+	case pallet.FieldIsOpen:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIsOpen(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Pallet field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *PalletMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, pallet.FieldVersion)
+	}
+	if m.addplaces != nil {
+		fields = append(fields, pallet.FieldPlaces)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *PalletMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case pallet.FieldVersion:
+		return m.AddedVersion()
+	case pallet.FieldPlaces:
+		return m.AddedPlaces()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PalletMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case pallet.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	case pallet.FieldPlaces:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPlaces(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Pallet numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *PalletMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(pallet.FieldLeftAt) {
+		fields = append(fields, pallet.FieldLeftAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *PalletMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *PalletMutation) ClearField(name string) error {
+	switch name {
+	case pallet.FieldLeftAt:
+		m.ClearLeftAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Pallet nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *PalletMutation) ResetField(name string) error {
+	switch name {
+	case pallet.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case pallet.FieldOrderID:
+		m.ResetOrderID()
+		return nil
+	case pallet.FieldPlaces:
+		m.ResetPlaces()
+		return nil
+	case pallet.FieldArrivedAt:
+		m.ResetArrivedAt()
+		return nil
+	case pallet.FieldLeftAt:
+		m.ResetLeftAt()
+		return nil
+	case pallet.FieldIsOpen:
+		m.ResetIsOpen()
+		return nil
+	}
+	return fmt.Errorf("unknown Pallet field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *PalletMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *PalletMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *PalletMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *PalletMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *PalletMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *PalletMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *PalletMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Pallet unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *PalletMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Pallet edge %s", name)
+}
+
 // ParkedMessageMutation represents an operation that mutates the ParkedMessage nodes in the graph.
 type ParkedMessageMutation struct {
 	config
@@ -16208,6 +23940,2651 @@ func (m *ParkedMessageMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *ParkedMessageMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown ParkedMessage edge %s", name)
+}
+
+// RouteMutation represents an operation that mutates the Route nodes in the graph.
+type RouteMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *term.RouteID
+	version       *int64
+	addversion    *int64
+	revision      *int64
+	addrevision   *int64
+	name          *string
+	steps         *string
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Route, error)
+	predicates    []predicate.Route
+}
+
+var _ ent.Mutation = (*RouteMutation)(nil)
+
+// routeOption allows management of the mutation configuration using functional options.
+type routeOption func(*RouteMutation)
+
+// newRouteMutation creates new mutation for the Route entity.
+func newRouteMutation(c config, op Op, opts ...routeOption) *RouteMutation {
+	m := &RouteMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeRoute,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withRouteID sets the ID field of the mutation.
+func withRouteID(id term.RouteID) routeOption {
+	return func(m *RouteMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Route
+		)
+		m.oldValue = func(ctx context.Context) (*Route, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Route.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withRoute sets the old Route of the mutation.
+func withRoute(node *Route) routeOption {
+	return func(m *RouteMutation) {
+		m.oldValue = func(context.Context) (*Route, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m RouteMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m RouteMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Route entities.
+func (m *RouteMutation) SetID(id term.RouteID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *RouteMutation) ID() (id term.RouteID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *RouteMutation) IDs(ctx context.Context) ([]term.RouteID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []term.RouteID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Route.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVersion sets the "version" field.
+func (m *RouteMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *RouteMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the Route entity.
+// If the Route object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RouteMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *RouteMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *RouteMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *RouteMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetRevision sets the "revision" field.
+func (m *RouteMutation) SetRevision(i int64) {
+	m.revision = &i
+	m.addrevision = nil
+}
+
+// Revision returns the value of the "revision" field in the mutation.
+func (m *RouteMutation) Revision() (r int64, exists bool) {
+	v := m.revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevision returns the old "revision" field's value of the Route entity.
+// If the Route object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RouteMutation) OldRevision(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevision is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevision requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevision: %w", err)
+	}
+	return oldValue.Revision, nil
+}
+
+// AddRevision adds i to the "revision" field.
+func (m *RouteMutation) AddRevision(i int64) {
+	if m.addrevision != nil {
+		*m.addrevision += i
+	} else {
+		m.addrevision = &i
+	}
+}
+
+// AddedRevision returns the value that was added to the "revision" field in this mutation.
+func (m *RouteMutation) AddedRevision() (r int64, exists bool) {
+	v := m.addrevision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRevision resets all changes to the "revision" field.
+func (m *RouteMutation) ResetRevision() {
+	m.revision = nil
+	m.addrevision = nil
+}
+
+// SetName sets the "name" field.
+func (m *RouteMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *RouteMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Route entity.
+// If the Route object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RouteMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *RouteMutation) ResetName() {
+	m.name = nil
+}
+
+// SetSteps sets the "steps" field.
+func (m *RouteMutation) SetSteps(s string) {
+	m.steps = &s
+}
+
+// Steps returns the value of the "steps" field in the mutation.
+func (m *RouteMutation) Steps() (r string, exists bool) {
+	v := m.steps
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSteps returns the old "steps" field's value of the Route entity.
+// If the Route object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RouteMutation) OldSteps(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSteps is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSteps requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSteps: %w", err)
+	}
+	return oldValue.Steps, nil
+}
+
+// ClearSteps clears the value of the "steps" field.
+func (m *RouteMutation) ClearSteps() {
+	m.steps = nil
+	m.clearedFields[route.FieldSteps] = struct{}{}
+}
+
+// StepsCleared returns if the "steps" field was cleared in this mutation.
+func (m *RouteMutation) StepsCleared() bool {
+	_, ok := m.clearedFields[route.FieldSteps]
+	return ok
+}
+
+// ResetSteps resets all changes to the "steps" field.
+func (m *RouteMutation) ResetSteps() {
+	m.steps = nil
+	delete(m.clearedFields, route.FieldSteps)
+}
+
+// Where appends a list predicates to the RouteMutation builder.
+func (m *RouteMutation) Where(ps ...predicate.Route) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the RouteMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *RouteMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Route, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *RouteMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *RouteMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Route).
+func (m *RouteMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *RouteMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.version != nil {
+		fields = append(fields, route.FieldVersion)
+	}
+	if m.revision != nil {
+		fields = append(fields, route.FieldRevision)
+	}
+	if m.name != nil {
+		fields = append(fields, route.FieldName)
+	}
+	if m.steps != nil {
+		fields = append(fields, route.FieldSteps)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *RouteMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case route.FieldVersion:
+		return m.Version()
+	case route.FieldRevision:
+		return m.Revision()
+	case route.FieldName:
+		return m.Name()
+	case route.FieldSteps:
+		return m.Steps()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *RouteMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case route.FieldVersion:
+		return m.OldVersion(ctx)
+	case route.FieldRevision:
+		return m.OldRevision(ctx)
+	case route.FieldName:
+		return m.OldName(ctx)
+	case route.FieldSteps:
+		return m.OldSteps(ctx)
+	}
+	return nil, fmt.Errorf("unknown Route field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *RouteMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case route.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case route.FieldRevision:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevision(v)
+		return nil
+	case route.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case route.FieldSteps:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSteps(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Route field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *RouteMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, route.FieldVersion)
+	}
+	if m.addrevision != nil {
+		fields = append(fields, route.FieldRevision)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *RouteMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case route.FieldVersion:
+		return m.AddedVersion()
+	case route.FieldRevision:
+		return m.AddedRevision()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *RouteMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case route.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	case route.FieldRevision:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRevision(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Route numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *RouteMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(route.FieldSteps) {
+		fields = append(fields, route.FieldSteps)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *RouteMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *RouteMutation) ClearField(name string) error {
+	switch name {
+	case route.FieldSteps:
+		m.ClearSteps()
+		return nil
+	}
+	return fmt.Errorf("unknown Route nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *RouteMutation) ResetField(name string) error {
+	switch name {
+	case route.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case route.FieldRevision:
+		m.ResetRevision()
+		return nil
+	case route.FieldName:
+		m.ResetName()
+		return nil
+	case route.FieldSteps:
+		m.ResetSteps()
+		return nil
+	}
+	return fmt.Errorf("unknown Route field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *RouteMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *RouteMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *RouteMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *RouteMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *RouteMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *RouteMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *RouteMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Route unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *RouteMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Route edge %s", name)
+}
+
+// TaskMutation represents an operation that mutates the Task nodes in the graph.
+type TaskMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *term.TaskID
+	version        *int64
+	addversion     *int64
+	_type          *term.TaskKind
+	job_id         *term.JobID
+	order_id       *term.OrderID
+	equipment_id   *term.EquipmentID
+	from_type      *term.PositionType
+	from_ref_id    *string
+	to_type        *term.PositionType
+	to_ref_id      *string
+	slot           *int
+	addslot        *int
+	slots          *string
+	program        *int
+	addprogram     *int
+	state          *term.TaskState
+	action_no      *int64
+	addaction_no   *int64
+	attempt        *int
+	addattempt     *int
+	epoch          *int64
+	addepoch       *int64
+	part_at        *term.PartAt
+	error          *string
+	plan           *string
+	due_at         *time.Time
+	created_at     *time.Time
+	ended_at       *time.Time
+	is_open        *bool
+	uses_robot     *bool
+	starts_machine *bool
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*Task, error)
+	predicates     []predicate.Task
+}
+
+var _ ent.Mutation = (*TaskMutation)(nil)
+
+// taskOption allows management of the mutation configuration using functional options.
+type taskOption func(*TaskMutation)
+
+// newTaskMutation creates new mutation for the Task entity.
+func newTaskMutation(c config, op Op, opts ...taskOption) *TaskMutation {
+	m := &TaskMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeTask,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withTaskID sets the ID field of the mutation.
+func withTaskID(id term.TaskID) taskOption {
+	return func(m *TaskMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Task
+		)
+		m.oldValue = func(ctx context.Context) (*Task, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Task.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withTask sets the old Task of the mutation.
+func withTask(node *Task) taskOption {
+	return func(m *TaskMutation) {
+		m.oldValue = func(context.Context) (*Task, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m TaskMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m TaskMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Task entities.
+func (m *TaskMutation) SetID(id term.TaskID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *TaskMutation) ID() (id term.TaskID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *TaskMutation) IDs(ctx context.Context) ([]term.TaskID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []term.TaskID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Task.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVersion sets the "version" field.
+func (m *TaskMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *TaskMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *TaskMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *TaskMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *TaskMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetType sets the "type" field.
+func (m *TaskMutation) SetType(tk term.TaskKind) {
+	m._type = &tk
+}
+
+// GetType returns the value of the "type" field in the mutation.
+func (m *TaskMutation) GetType() (r term.TaskKind, exists bool) {
+	v := m._type
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldType returns the old "type" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldType(ctx context.Context) (v term.TaskKind, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldType is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldType requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldType: %w", err)
+	}
+	return oldValue.Type, nil
+}
+
+// ResetType resets all changes to the "type" field.
+func (m *TaskMutation) ResetType() {
+	m._type = nil
+}
+
+// SetJobID sets the "job_id" field.
+func (m *TaskMutation) SetJobID(ti term.JobID) {
+	m.job_id = &ti
+}
+
+// JobID returns the value of the "job_id" field in the mutation.
+func (m *TaskMutation) JobID() (r term.JobID, exists bool) {
+	v := m.job_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldJobID returns the old "job_id" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldJobID(ctx context.Context) (v *term.JobID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldJobID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldJobID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldJobID: %w", err)
+	}
+	return oldValue.JobID, nil
+}
+
+// ClearJobID clears the value of the "job_id" field.
+func (m *TaskMutation) ClearJobID() {
+	m.job_id = nil
+	m.clearedFields[task.FieldJobID] = struct{}{}
+}
+
+// JobIDCleared returns if the "job_id" field was cleared in this mutation.
+func (m *TaskMutation) JobIDCleared() bool {
+	_, ok := m.clearedFields[task.FieldJobID]
+	return ok
+}
+
+// ResetJobID resets all changes to the "job_id" field.
+func (m *TaskMutation) ResetJobID() {
+	m.job_id = nil
+	delete(m.clearedFields, task.FieldJobID)
+}
+
+// SetOrderID sets the "order_id" field.
+func (m *TaskMutation) SetOrderID(ti term.OrderID) {
+	m.order_id = &ti
+}
+
+// OrderID returns the value of the "order_id" field in the mutation.
+func (m *TaskMutation) OrderID() (r term.OrderID, exists bool) {
+	v := m.order_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOrderID returns the old "order_id" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldOrderID(ctx context.Context) (v *term.OrderID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOrderID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOrderID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOrderID: %w", err)
+	}
+	return oldValue.OrderID, nil
+}
+
+// ClearOrderID clears the value of the "order_id" field.
+func (m *TaskMutation) ClearOrderID() {
+	m.order_id = nil
+	m.clearedFields[task.FieldOrderID] = struct{}{}
+}
+
+// OrderIDCleared returns if the "order_id" field was cleared in this mutation.
+func (m *TaskMutation) OrderIDCleared() bool {
+	_, ok := m.clearedFields[task.FieldOrderID]
+	return ok
+}
+
+// ResetOrderID resets all changes to the "order_id" field.
+func (m *TaskMutation) ResetOrderID() {
+	m.order_id = nil
+	delete(m.clearedFields, task.FieldOrderID)
+}
+
+// SetEquipmentID sets the "equipment_id" field.
+func (m *TaskMutation) SetEquipmentID(ti term.EquipmentID) {
+	m.equipment_id = &ti
+}
+
+// EquipmentID returns the value of the "equipment_id" field in the mutation.
+func (m *TaskMutation) EquipmentID() (r term.EquipmentID, exists bool) {
+	v := m.equipment_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEquipmentID returns the old "equipment_id" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldEquipmentID(ctx context.Context) (v term.EquipmentID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEquipmentID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEquipmentID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEquipmentID: %w", err)
+	}
+	return oldValue.EquipmentID, nil
+}
+
+// ResetEquipmentID resets all changes to the "equipment_id" field.
+func (m *TaskMutation) ResetEquipmentID() {
+	m.equipment_id = nil
+}
+
+// SetFromType sets the "from_type" field.
+func (m *TaskMutation) SetFromType(tt term.PositionType) {
+	m.from_type = &tt
+}
+
+// FromType returns the value of the "from_type" field in the mutation.
+func (m *TaskMutation) FromType() (r term.PositionType, exists bool) {
+	v := m.from_type
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFromType returns the old "from_type" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldFromType(ctx context.Context) (v *term.PositionType, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFromType is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFromType requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFromType: %w", err)
+	}
+	return oldValue.FromType, nil
+}
+
+// ClearFromType clears the value of the "from_type" field.
+func (m *TaskMutation) ClearFromType() {
+	m.from_type = nil
+	m.clearedFields[task.FieldFromType] = struct{}{}
+}
+
+// FromTypeCleared returns if the "from_type" field was cleared in this mutation.
+func (m *TaskMutation) FromTypeCleared() bool {
+	_, ok := m.clearedFields[task.FieldFromType]
+	return ok
+}
+
+// ResetFromType resets all changes to the "from_type" field.
+func (m *TaskMutation) ResetFromType() {
+	m.from_type = nil
+	delete(m.clearedFields, task.FieldFromType)
+}
+
+// SetFromRefID sets the "from_ref_id" field.
+func (m *TaskMutation) SetFromRefID(s string) {
+	m.from_ref_id = &s
+}
+
+// FromRefID returns the value of the "from_ref_id" field in the mutation.
+func (m *TaskMutation) FromRefID() (r string, exists bool) {
+	v := m.from_ref_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFromRefID returns the old "from_ref_id" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldFromRefID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFromRefID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFromRefID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFromRefID: %w", err)
+	}
+	return oldValue.FromRefID, nil
+}
+
+// ClearFromRefID clears the value of the "from_ref_id" field.
+func (m *TaskMutation) ClearFromRefID() {
+	m.from_ref_id = nil
+	m.clearedFields[task.FieldFromRefID] = struct{}{}
+}
+
+// FromRefIDCleared returns if the "from_ref_id" field was cleared in this mutation.
+func (m *TaskMutation) FromRefIDCleared() bool {
+	_, ok := m.clearedFields[task.FieldFromRefID]
+	return ok
+}
+
+// ResetFromRefID resets all changes to the "from_ref_id" field.
+func (m *TaskMutation) ResetFromRefID() {
+	m.from_ref_id = nil
+	delete(m.clearedFields, task.FieldFromRefID)
+}
+
+// SetToType sets the "to_type" field.
+func (m *TaskMutation) SetToType(tt term.PositionType) {
+	m.to_type = &tt
+}
+
+// ToType returns the value of the "to_type" field in the mutation.
+func (m *TaskMutation) ToType() (r term.PositionType, exists bool) {
+	v := m.to_type
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldToType returns the old "to_type" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldToType(ctx context.Context) (v *term.PositionType, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldToType is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldToType requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldToType: %w", err)
+	}
+	return oldValue.ToType, nil
+}
+
+// ClearToType clears the value of the "to_type" field.
+func (m *TaskMutation) ClearToType() {
+	m.to_type = nil
+	m.clearedFields[task.FieldToType] = struct{}{}
+}
+
+// ToTypeCleared returns if the "to_type" field was cleared in this mutation.
+func (m *TaskMutation) ToTypeCleared() bool {
+	_, ok := m.clearedFields[task.FieldToType]
+	return ok
+}
+
+// ResetToType resets all changes to the "to_type" field.
+func (m *TaskMutation) ResetToType() {
+	m.to_type = nil
+	delete(m.clearedFields, task.FieldToType)
+}
+
+// SetToRefID sets the "to_ref_id" field.
+func (m *TaskMutation) SetToRefID(s string) {
+	m.to_ref_id = &s
+}
+
+// ToRefID returns the value of the "to_ref_id" field in the mutation.
+func (m *TaskMutation) ToRefID() (r string, exists bool) {
+	v := m.to_ref_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldToRefID returns the old "to_ref_id" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldToRefID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldToRefID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldToRefID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldToRefID: %w", err)
+	}
+	return oldValue.ToRefID, nil
+}
+
+// ClearToRefID clears the value of the "to_ref_id" field.
+func (m *TaskMutation) ClearToRefID() {
+	m.to_ref_id = nil
+	m.clearedFields[task.FieldToRefID] = struct{}{}
+}
+
+// ToRefIDCleared returns if the "to_ref_id" field was cleared in this mutation.
+func (m *TaskMutation) ToRefIDCleared() bool {
+	_, ok := m.clearedFields[task.FieldToRefID]
+	return ok
+}
+
+// ResetToRefID resets all changes to the "to_ref_id" field.
+func (m *TaskMutation) ResetToRefID() {
+	m.to_ref_id = nil
+	delete(m.clearedFields, task.FieldToRefID)
+}
+
+// SetSlot sets the "slot" field.
+func (m *TaskMutation) SetSlot(i int) {
+	m.slot = &i
+	m.addslot = nil
+}
+
+// Slot returns the value of the "slot" field in the mutation.
+func (m *TaskMutation) Slot() (r int, exists bool) {
+	v := m.slot
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSlot returns the old "slot" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldSlot(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSlot is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSlot requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSlot: %w", err)
+	}
+	return oldValue.Slot, nil
+}
+
+// AddSlot adds i to the "slot" field.
+func (m *TaskMutation) AddSlot(i int) {
+	if m.addslot != nil {
+		*m.addslot += i
+	} else {
+		m.addslot = &i
+	}
+}
+
+// AddedSlot returns the value that was added to the "slot" field in this mutation.
+func (m *TaskMutation) AddedSlot() (r int, exists bool) {
+	v := m.addslot
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetSlot resets all changes to the "slot" field.
+func (m *TaskMutation) ResetSlot() {
+	m.slot = nil
+	m.addslot = nil
+}
+
+// SetSlots sets the "slots" field.
+func (m *TaskMutation) SetSlots(s string) {
+	m.slots = &s
+}
+
+// Slots returns the value of the "slots" field in the mutation.
+func (m *TaskMutation) Slots() (r string, exists bool) {
+	v := m.slots
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSlots returns the old "slots" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldSlots(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSlots is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSlots requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSlots: %w", err)
+	}
+	return oldValue.Slots, nil
+}
+
+// ClearSlots clears the value of the "slots" field.
+func (m *TaskMutation) ClearSlots() {
+	m.slots = nil
+	m.clearedFields[task.FieldSlots] = struct{}{}
+}
+
+// SlotsCleared returns if the "slots" field was cleared in this mutation.
+func (m *TaskMutation) SlotsCleared() bool {
+	_, ok := m.clearedFields[task.FieldSlots]
+	return ok
+}
+
+// ResetSlots resets all changes to the "slots" field.
+func (m *TaskMutation) ResetSlots() {
+	m.slots = nil
+	delete(m.clearedFields, task.FieldSlots)
+}
+
+// SetProgram sets the "program" field.
+func (m *TaskMutation) SetProgram(i int) {
+	m.program = &i
+	m.addprogram = nil
+}
+
+// Program returns the value of the "program" field in the mutation.
+func (m *TaskMutation) Program() (r int, exists bool) {
+	v := m.program
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProgram returns the old "program" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldProgram(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProgram is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProgram requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProgram: %w", err)
+	}
+	return oldValue.Program, nil
+}
+
+// AddProgram adds i to the "program" field.
+func (m *TaskMutation) AddProgram(i int) {
+	if m.addprogram != nil {
+		*m.addprogram += i
+	} else {
+		m.addprogram = &i
+	}
+}
+
+// AddedProgram returns the value that was added to the "program" field in this mutation.
+func (m *TaskMutation) AddedProgram() (r int, exists bool) {
+	v := m.addprogram
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetProgram resets all changes to the "program" field.
+func (m *TaskMutation) ResetProgram() {
+	m.program = nil
+	m.addprogram = nil
+}
+
+// SetState sets the "state" field.
+func (m *TaskMutation) SetState(ts term.TaskState) {
+	m.state = &ts
+}
+
+// State returns the value of the "state" field in the mutation.
+func (m *TaskMutation) State() (r term.TaskState, exists bool) {
+	v := m.state
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldState returns the old "state" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldState(ctx context.Context) (v term.TaskState, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldState is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldState requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldState: %w", err)
+	}
+	return oldValue.State, nil
+}
+
+// ResetState resets all changes to the "state" field.
+func (m *TaskMutation) ResetState() {
+	m.state = nil
+}
+
+// SetActionNo sets the "action_no" field.
+func (m *TaskMutation) SetActionNo(i int64) {
+	m.action_no = &i
+	m.addaction_no = nil
+}
+
+// ActionNo returns the value of the "action_no" field in the mutation.
+func (m *TaskMutation) ActionNo() (r int64, exists bool) {
+	v := m.action_no
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldActionNo returns the old "action_no" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldActionNo(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldActionNo is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldActionNo requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldActionNo: %w", err)
+	}
+	return oldValue.ActionNo, nil
+}
+
+// AddActionNo adds i to the "action_no" field.
+func (m *TaskMutation) AddActionNo(i int64) {
+	if m.addaction_no != nil {
+		*m.addaction_no += i
+	} else {
+		m.addaction_no = &i
+	}
+}
+
+// AddedActionNo returns the value that was added to the "action_no" field in this mutation.
+func (m *TaskMutation) AddedActionNo() (r int64, exists bool) {
+	v := m.addaction_no
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetActionNo resets all changes to the "action_no" field.
+func (m *TaskMutation) ResetActionNo() {
+	m.action_no = nil
+	m.addaction_no = nil
+}
+
+// SetAttempt sets the "attempt" field.
+func (m *TaskMutation) SetAttempt(i int) {
+	m.attempt = &i
+	m.addattempt = nil
+}
+
+// Attempt returns the value of the "attempt" field in the mutation.
+func (m *TaskMutation) Attempt() (r int, exists bool) {
+	v := m.attempt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttempt returns the old "attempt" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldAttempt(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttempt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttempt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttempt: %w", err)
+	}
+	return oldValue.Attempt, nil
+}
+
+// AddAttempt adds i to the "attempt" field.
+func (m *TaskMutation) AddAttempt(i int) {
+	if m.addattempt != nil {
+		*m.addattempt += i
+	} else {
+		m.addattempt = &i
+	}
+}
+
+// AddedAttempt returns the value that was added to the "attempt" field in this mutation.
+func (m *TaskMutation) AddedAttempt() (r int, exists bool) {
+	v := m.addattempt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetAttempt resets all changes to the "attempt" field.
+func (m *TaskMutation) ResetAttempt() {
+	m.attempt = nil
+	m.addattempt = nil
+}
+
+// SetEpoch sets the "epoch" field.
+func (m *TaskMutation) SetEpoch(i int64) {
+	m.epoch = &i
+	m.addepoch = nil
+}
+
+// Epoch returns the value of the "epoch" field in the mutation.
+func (m *TaskMutation) Epoch() (r int64, exists bool) {
+	v := m.epoch
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEpoch returns the old "epoch" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldEpoch(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEpoch is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEpoch requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEpoch: %w", err)
+	}
+	return oldValue.Epoch, nil
+}
+
+// AddEpoch adds i to the "epoch" field.
+func (m *TaskMutation) AddEpoch(i int64) {
+	if m.addepoch != nil {
+		*m.addepoch += i
+	} else {
+		m.addepoch = &i
+	}
+}
+
+// AddedEpoch returns the value that was added to the "epoch" field in this mutation.
+func (m *TaskMutation) AddedEpoch() (r int64, exists bool) {
+	v := m.addepoch
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetEpoch resets all changes to the "epoch" field.
+func (m *TaskMutation) ResetEpoch() {
+	m.epoch = nil
+	m.addepoch = nil
+}
+
+// SetPartAt sets the "part_at" field.
+func (m *TaskMutation) SetPartAt(ta term.PartAt) {
+	m.part_at = &ta
+}
+
+// PartAt returns the value of the "part_at" field in the mutation.
+func (m *TaskMutation) PartAt() (r term.PartAt, exists bool) {
+	v := m.part_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPartAt returns the old "part_at" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldPartAt(ctx context.Context) (v *term.PartAt, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPartAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPartAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPartAt: %w", err)
+	}
+	return oldValue.PartAt, nil
+}
+
+// ClearPartAt clears the value of the "part_at" field.
+func (m *TaskMutation) ClearPartAt() {
+	m.part_at = nil
+	m.clearedFields[task.FieldPartAt] = struct{}{}
+}
+
+// PartAtCleared returns if the "part_at" field was cleared in this mutation.
+func (m *TaskMutation) PartAtCleared() bool {
+	_, ok := m.clearedFields[task.FieldPartAt]
+	return ok
+}
+
+// ResetPartAt resets all changes to the "part_at" field.
+func (m *TaskMutation) ResetPartAt() {
+	m.part_at = nil
+	delete(m.clearedFields, task.FieldPartAt)
+}
+
+// SetError sets the "error" field.
+func (m *TaskMutation) SetError(s string) {
+	m.error = &s
+}
+
+// Error returns the value of the "error" field in the mutation.
+func (m *TaskMutation) Error() (r string, exists bool) {
+	v := m.error
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldError returns the old "error" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldError(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldError is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldError requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldError: %w", err)
+	}
+	return oldValue.Error, nil
+}
+
+// ClearError clears the value of the "error" field.
+func (m *TaskMutation) ClearError() {
+	m.error = nil
+	m.clearedFields[task.FieldError] = struct{}{}
+}
+
+// ErrorCleared returns if the "error" field was cleared in this mutation.
+func (m *TaskMutation) ErrorCleared() bool {
+	_, ok := m.clearedFields[task.FieldError]
+	return ok
+}
+
+// ResetError resets all changes to the "error" field.
+func (m *TaskMutation) ResetError() {
+	m.error = nil
+	delete(m.clearedFields, task.FieldError)
+}
+
+// SetPlan sets the "plan" field.
+func (m *TaskMutation) SetPlan(s string) {
+	m.plan = &s
+}
+
+// Plan returns the value of the "plan" field in the mutation.
+func (m *TaskMutation) Plan() (r string, exists bool) {
+	v := m.plan
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlan returns the old "plan" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldPlan(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlan is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlan requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlan: %w", err)
+	}
+	return oldValue.Plan, nil
+}
+
+// ClearPlan clears the value of the "plan" field.
+func (m *TaskMutation) ClearPlan() {
+	m.plan = nil
+	m.clearedFields[task.FieldPlan] = struct{}{}
+}
+
+// PlanCleared returns if the "plan" field was cleared in this mutation.
+func (m *TaskMutation) PlanCleared() bool {
+	_, ok := m.clearedFields[task.FieldPlan]
+	return ok
+}
+
+// ResetPlan resets all changes to the "plan" field.
+func (m *TaskMutation) ResetPlan() {
+	m.plan = nil
+	delete(m.clearedFields, task.FieldPlan)
+}
+
+// SetDueAt sets the "due_at" field.
+func (m *TaskMutation) SetDueAt(t time.Time) {
+	m.due_at = &t
+}
+
+// DueAt returns the value of the "due_at" field in the mutation.
+func (m *TaskMutation) DueAt() (r time.Time, exists bool) {
+	v := m.due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDueAt returns the old "due_at" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldDueAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDueAt: %w", err)
+	}
+	return oldValue.DueAt, nil
+}
+
+// ClearDueAt clears the value of the "due_at" field.
+func (m *TaskMutation) ClearDueAt() {
+	m.due_at = nil
+	m.clearedFields[task.FieldDueAt] = struct{}{}
+}
+
+// DueAtCleared returns if the "due_at" field was cleared in this mutation.
+func (m *TaskMutation) DueAtCleared() bool {
+	_, ok := m.clearedFields[task.FieldDueAt]
+	return ok
+}
+
+// ResetDueAt resets all changes to the "due_at" field.
+func (m *TaskMutation) ResetDueAt() {
+	m.due_at = nil
+	delete(m.clearedFields, task.FieldDueAt)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *TaskMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *TaskMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *TaskMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetEndedAt sets the "ended_at" field.
+func (m *TaskMutation) SetEndedAt(t time.Time) {
+	m.ended_at = &t
+}
+
+// EndedAt returns the value of the "ended_at" field in the mutation.
+func (m *TaskMutation) EndedAt() (r time.Time, exists bool) {
+	v := m.ended_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEndedAt returns the old "ended_at" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldEndedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEndedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEndedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEndedAt: %w", err)
+	}
+	return oldValue.EndedAt, nil
+}
+
+// ClearEndedAt clears the value of the "ended_at" field.
+func (m *TaskMutation) ClearEndedAt() {
+	m.ended_at = nil
+	m.clearedFields[task.FieldEndedAt] = struct{}{}
+}
+
+// EndedAtCleared returns if the "ended_at" field was cleared in this mutation.
+func (m *TaskMutation) EndedAtCleared() bool {
+	_, ok := m.clearedFields[task.FieldEndedAt]
+	return ok
+}
+
+// ResetEndedAt resets all changes to the "ended_at" field.
+func (m *TaskMutation) ResetEndedAt() {
+	m.ended_at = nil
+	delete(m.clearedFields, task.FieldEndedAt)
+}
+
+// SetIsOpen sets the "is_open" field.
+func (m *TaskMutation) SetIsOpen(b bool) {
+	m.is_open = &b
+}
+
+// IsOpen returns the value of the "is_open" field in the mutation.
+func (m *TaskMutation) IsOpen() (r bool, exists bool) {
+	v := m.is_open
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIsOpen returns the old "is_open" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldIsOpen(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIsOpen is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIsOpen requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIsOpen: %w", err)
+	}
+	return oldValue.IsOpen, nil
+}
+
+// ResetIsOpen resets all changes to the "is_open" field.
+func (m *TaskMutation) ResetIsOpen() {
+	m.is_open = nil
+}
+
+// SetUsesRobot sets the "uses_robot" field.
+func (m *TaskMutation) SetUsesRobot(b bool) {
+	m.uses_robot = &b
+}
+
+// UsesRobot returns the value of the "uses_robot" field in the mutation.
+func (m *TaskMutation) UsesRobot() (r bool, exists bool) {
+	v := m.uses_robot
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUsesRobot returns the old "uses_robot" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldUsesRobot(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUsesRobot is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUsesRobot requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUsesRobot: %w", err)
+	}
+	return oldValue.UsesRobot, nil
+}
+
+// ResetUsesRobot resets all changes to the "uses_robot" field.
+func (m *TaskMutation) ResetUsesRobot() {
+	m.uses_robot = nil
+}
+
+// SetStartsMachine sets the "starts_machine" field.
+func (m *TaskMutation) SetStartsMachine(b bool) {
+	m.starts_machine = &b
+}
+
+// StartsMachine returns the value of the "starts_machine" field in the mutation.
+func (m *TaskMutation) StartsMachine() (r bool, exists bool) {
+	v := m.starts_machine
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStartsMachine returns the old "starts_machine" field's value of the Task entity.
+// If the Task object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *TaskMutation) OldStartsMachine(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStartsMachine is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStartsMachine requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStartsMachine: %w", err)
+	}
+	return oldValue.StartsMachine, nil
+}
+
+// ResetStartsMachine resets all changes to the "starts_machine" field.
+func (m *TaskMutation) ResetStartsMachine() {
+	m.starts_machine = nil
+}
+
+// Where appends a list predicates to the TaskMutation builder.
+func (m *TaskMutation) Where(ps ...predicate.Task) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the TaskMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *TaskMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Task, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *TaskMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *TaskMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Task).
+func (m *TaskMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *TaskMutation) Fields() []string {
+	fields := make([]string, 0, 25)
+	if m.version != nil {
+		fields = append(fields, task.FieldVersion)
+	}
+	if m._type != nil {
+		fields = append(fields, task.FieldType)
+	}
+	if m.job_id != nil {
+		fields = append(fields, task.FieldJobID)
+	}
+	if m.order_id != nil {
+		fields = append(fields, task.FieldOrderID)
+	}
+	if m.equipment_id != nil {
+		fields = append(fields, task.FieldEquipmentID)
+	}
+	if m.from_type != nil {
+		fields = append(fields, task.FieldFromType)
+	}
+	if m.from_ref_id != nil {
+		fields = append(fields, task.FieldFromRefID)
+	}
+	if m.to_type != nil {
+		fields = append(fields, task.FieldToType)
+	}
+	if m.to_ref_id != nil {
+		fields = append(fields, task.FieldToRefID)
+	}
+	if m.slot != nil {
+		fields = append(fields, task.FieldSlot)
+	}
+	if m.slots != nil {
+		fields = append(fields, task.FieldSlots)
+	}
+	if m.program != nil {
+		fields = append(fields, task.FieldProgram)
+	}
+	if m.state != nil {
+		fields = append(fields, task.FieldState)
+	}
+	if m.action_no != nil {
+		fields = append(fields, task.FieldActionNo)
+	}
+	if m.attempt != nil {
+		fields = append(fields, task.FieldAttempt)
+	}
+	if m.epoch != nil {
+		fields = append(fields, task.FieldEpoch)
+	}
+	if m.part_at != nil {
+		fields = append(fields, task.FieldPartAt)
+	}
+	if m.error != nil {
+		fields = append(fields, task.FieldError)
+	}
+	if m.plan != nil {
+		fields = append(fields, task.FieldPlan)
+	}
+	if m.due_at != nil {
+		fields = append(fields, task.FieldDueAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, task.FieldCreatedAt)
+	}
+	if m.ended_at != nil {
+		fields = append(fields, task.FieldEndedAt)
+	}
+	if m.is_open != nil {
+		fields = append(fields, task.FieldIsOpen)
+	}
+	if m.uses_robot != nil {
+		fields = append(fields, task.FieldUsesRobot)
+	}
+	if m.starts_machine != nil {
+		fields = append(fields, task.FieldStartsMachine)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *TaskMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case task.FieldVersion:
+		return m.Version()
+	case task.FieldType:
+		return m.GetType()
+	case task.FieldJobID:
+		return m.JobID()
+	case task.FieldOrderID:
+		return m.OrderID()
+	case task.FieldEquipmentID:
+		return m.EquipmentID()
+	case task.FieldFromType:
+		return m.FromType()
+	case task.FieldFromRefID:
+		return m.FromRefID()
+	case task.FieldToType:
+		return m.ToType()
+	case task.FieldToRefID:
+		return m.ToRefID()
+	case task.FieldSlot:
+		return m.Slot()
+	case task.FieldSlots:
+		return m.Slots()
+	case task.FieldProgram:
+		return m.Program()
+	case task.FieldState:
+		return m.State()
+	case task.FieldActionNo:
+		return m.ActionNo()
+	case task.FieldAttempt:
+		return m.Attempt()
+	case task.FieldEpoch:
+		return m.Epoch()
+	case task.FieldPartAt:
+		return m.PartAt()
+	case task.FieldError:
+		return m.Error()
+	case task.FieldPlan:
+		return m.Plan()
+	case task.FieldDueAt:
+		return m.DueAt()
+	case task.FieldCreatedAt:
+		return m.CreatedAt()
+	case task.FieldEndedAt:
+		return m.EndedAt()
+	case task.FieldIsOpen:
+		return m.IsOpen()
+	case task.FieldUsesRobot:
+		return m.UsesRobot()
+	case task.FieldStartsMachine:
+		return m.StartsMachine()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *TaskMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case task.FieldVersion:
+		return m.OldVersion(ctx)
+	case task.FieldType:
+		return m.OldType(ctx)
+	case task.FieldJobID:
+		return m.OldJobID(ctx)
+	case task.FieldOrderID:
+		return m.OldOrderID(ctx)
+	case task.FieldEquipmentID:
+		return m.OldEquipmentID(ctx)
+	case task.FieldFromType:
+		return m.OldFromType(ctx)
+	case task.FieldFromRefID:
+		return m.OldFromRefID(ctx)
+	case task.FieldToType:
+		return m.OldToType(ctx)
+	case task.FieldToRefID:
+		return m.OldToRefID(ctx)
+	case task.FieldSlot:
+		return m.OldSlot(ctx)
+	case task.FieldSlots:
+		return m.OldSlots(ctx)
+	case task.FieldProgram:
+		return m.OldProgram(ctx)
+	case task.FieldState:
+		return m.OldState(ctx)
+	case task.FieldActionNo:
+		return m.OldActionNo(ctx)
+	case task.FieldAttempt:
+		return m.OldAttempt(ctx)
+	case task.FieldEpoch:
+		return m.OldEpoch(ctx)
+	case task.FieldPartAt:
+		return m.OldPartAt(ctx)
+	case task.FieldError:
+		return m.OldError(ctx)
+	case task.FieldPlan:
+		return m.OldPlan(ctx)
+	case task.FieldDueAt:
+		return m.OldDueAt(ctx)
+	case task.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case task.FieldEndedAt:
+		return m.OldEndedAt(ctx)
+	case task.FieldIsOpen:
+		return m.OldIsOpen(ctx)
+	case task.FieldUsesRobot:
+		return m.OldUsesRobot(ctx)
+	case task.FieldStartsMachine:
+		return m.OldStartsMachine(ctx)
+	}
+	return nil, fmt.Errorf("unknown Task field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *TaskMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case task.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case task.FieldType:
+		v, ok := value.(term.TaskKind)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetType(v)
+		return nil
+	case task.FieldJobID:
+		v, ok := value.(term.JobID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetJobID(v)
+		return nil
+	case task.FieldOrderID:
+		v, ok := value.(term.OrderID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOrderID(v)
+		return nil
+	case task.FieldEquipmentID:
+		v, ok := value.(term.EquipmentID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEquipmentID(v)
+		return nil
+	case task.FieldFromType:
+		v, ok := value.(term.PositionType)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFromType(v)
+		return nil
+	case task.FieldFromRefID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFromRefID(v)
+		return nil
+	case task.FieldToType:
+		v, ok := value.(term.PositionType)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetToType(v)
+		return nil
+	case task.FieldToRefID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetToRefID(v)
+		return nil
+	case task.FieldSlot:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSlot(v)
+		return nil
+	case task.FieldSlots:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSlots(v)
+		return nil
+	case task.FieldProgram:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProgram(v)
+		return nil
+	case task.FieldState:
+		v, ok := value.(term.TaskState)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetState(v)
+		return nil
+	case task.FieldActionNo:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetActionNo(v)
+		return nil
+	case task.FieldAttempt:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttempt(v)
+		return nil
+	case task.FieldEpoch:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEpoch(v)
+		return nil
+	case task.FieldPartAt:
+		v, ok := value.(term.PartAt)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPartAt(v)
+		return nil
+	case task.FieldError:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetError(v)
+		return nil
+	case task.FieldPlan:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlan(v)
+		return nil
+	case task.FieldDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDueAt(v)
+		return nil
+	case task.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case task.FieldEndedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEndedAt(v)
+		return nil
+	case task.FieldIsOpen:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIsOpen(v)
+		return nil
+	case task.FieldUsesRobot:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUsesRobot(v)
+		return nil
+	case task.FieldStartsMachine:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStartsMachine(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Task field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *TaskMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, task.FieldVersion)
+	}
+	if m.addslot != nil {
+		fields = append(fields, task.FieldSlot)
+	}
+	if m.addprogram != nil {
+		fields = append(fields, task.FieldProgram)
+	}
+	if m.addaction_no != nil {
+		fields = append(fields, task.FieldActionNo)
+	}
+	if m.addattempt != nil {
+		fields = append(fields, task.FieldAttempt)
+	}
+	if m.addepoch != nil {
+		fields = append(fields, task.FieldEpoch)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *TaskMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case task.FieldVersion:
+		return m.AddedVersion()
+	case task.FieldSlot:
+		return m.AddedSlot()
+	case task.FieldProgram:
+		return m.AddedProgram()
+	case task.FieldActionNo:
+		return m.AddedActionNo()
+	case task.FieldAttempt:
+		return m.AddedAttempt()
+	case task.FieldEpoch:
+		return m.AddedEpoch()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *TaskMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case task.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	case task.FieldSlot:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSlot(v)
+		return nil
+	case task.FieldProgram:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddProgram(v)
+		return nil
+	case task.FieldActionNo:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddActionNo(v)
+		return nil
+	case task.FieldAttempt:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAttempt(v)
+		return nil
+	case task.FieldEpoch:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddEpoch(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Task numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *TaskMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(task.FieldJobID) {
+		fields = append(fields, task.FieldJobID)
+	}
+	if m.FieldCleared(task.FieldOrderID) {
+		fields = append(fields, task.FieldOrderID)
+	}
+	if m.FieldCleared(task.FieldFromType) {
+		fields = append(fields, task.FieldFromType)
+	}
+	if m.FieldCleared(task.FieldFromRefID) {
+		fields = append(fields, task.FieldFromRefID)
+	}
+	if m.FieldCleared(task.FieldToType) {
+		fields = append(fields, task.FieldToType)
+	}
+	if m.FieldCleared(task.FieldToRefID) {
+		fields = append(fields, task.FieldToRefID)
+	}
+	if m.FieldCleared(task.FieldSlots) {
+		fields = append(fields, task.FieldSlots)
+	}
+	if m.FieldCleared(task.FieldPartAt) {
+		fields = append(fields, task.FieldPartAt)
+	}
+	if m.FieldCleared(task.FieldError) {
+		fields = append(fields, task.FieldError)
+	}
+	if m.FieldCleared(task.FieldPlan) {
+		fields = append(fields, task.FieldPlan)
+	}
+	if m.FieldCleared(task.FieldDueAt) {
+		fields = append(fields, task.FieldDueAt)
+	}
+	if m.FieldCleared(task.FieldEndedAt) {
+		fields = append(fields, task.FieldEndedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *TaskMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *TaskMutation) ClearField(name string) error {
+	switch name {
+	case task.FieldJobID:
+		m.ClearJobID()
+		return nil
+	case task.FieldOrderID:
+		m.ClearOrderID()
+		return nil
+	case task.FieldFromType:
+		m.ClearFromType()
+		return nil
+	case task.FieldFromRefID:
+		m.ClearFromRefID()
+		return nil
+	case task.FieldToType:
+		m.ClearToType()
+		return nil
+	case task.FieldToRefID:
+		m.ClearToRefID()
+		return nil
+	case task.FieldSlots:
+		m.ClearSlots()
+		return nil
+	case task.FieldPartAt:
+		m.ClearPartAt()
+		return nil
+	case task.FieldError:
+		m.ClearError()
+		return nil
+	case task.FieldPlan:
+		m.ClearPlan()
+		return nil
+	case task.FieldDueAt:
+		m.ClearDueAt()
+		return nil
+	case task.FieldEndedAt:
+		m.ClearEndedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Task nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *TaskMutation) ResetField(name string) error {
+	switch name {
+	case task.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case task.FieldType:
+		m.ResetType()
+		return nil
+	case task.FieldJobID:
+		m.ResetJobID()
+		return nil
+	case task.FieldOrderID:
+		m.ResetOrderID()
+		return nil
+	case task.FieldEquipmentID:
+		m.ResetEquipmentID()
+		return nil
+	case task.FieldFromType:
+		m.ResetFromType()
+		return nil
+	case task.FieldFromRefID:
+		m.ResetFromRefID()
+		return nil
+	case task.FieldToType:
+		m.ResetToType()
+		return nil
+	case task.FieldToRefID:
+		m.ResetToRefID()
+		return nil
+	case task.FieldSlot:
+		m.ResetSlot()
+		return nil
+	case task.FieldSlots:
+		m.ResetSlots()
+		return nil
+	case task.FieldProgram:
+		m.ResetProgram()
+		return nil
+	case task.FieldState:
+		m.ResetState()
+		return nil
+	case task.FieldActionNo:
+		m.ResetActionNo()
+		return nil
+	case task.FieldAttempt:
+		m.ResetAttempt()
+		return nil
+	case task.FieldEpoch:
+		m.ResetEpoch()
+		return nil
+	case task.FieldPartAt:
+		m.ResetPartAt()
+		return nil
+	case task.FieldError:
+		m.ResetError()
+		return nil
+	case task.FieldPlan:
+		m.ResetPlan()
+		return nil
+	case task.FieldDueAt:
+		m.ResetDueAt()
+		return nil
+	case task.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case task.FieldEndedAt:
+		m.ResetEndedAt()
+		return nil
+	case task.FieldIsOpen:
+		m.ResetIsOpen()
+		return nil
+	case task.FieldUsesRobot:
+		m.ResetUsesRobot()
+		return nil
+	case task.FieldStartsMachine:
+		m.ResetStartsMachine()
+		return nil
+	}
+	return fmt.Errorf("unknown Task field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *TaskMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *TaskMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *TaskMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *TaskMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *TaskMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *TaskMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *TaskMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Task unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *TaskMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Task edge %s", name)
 }
 
 // TelemetryMutation represents an operation that mutates the Telemetry nodes in the graph.
@@ -16868,4 +27245,1532 @@ func (m *TelemetryMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *TelemetryMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Telemetry edge %s", name)
+}
+
+// WorkOrderMutation represents an operation that mutates the WorkOrder nodes in the graph.
+type WorkOrderMutation struct {
+	config
+	op                Op
+	typ               string
+	id                *term.OrderID
+	version           *int64
+	addversion        *int64
+	product           *string
+	route_id          *term.RouteID
+	route_revision    *int64
+	addroute_revision *int64
+	steps             *string
+	priority          *int
+	addpriority       *int
+	state             *term.OrderState
+	inside            *term.InsideRule
+	planned           *int
+	addplanned        *int
+	completed         *int
+	addcompleted      *int
+	scrapped          *int
+	addscrapped       *int
+	cancelled         *int
+	addcancelled      *int
+	actor             *string
+	created_at        *time.Time
+	started_at        *time.Time
+	ended_at          *time.Time
+	is_open           *bool
+	clearedFields     map[string]struct{}
+	done              bool
+	oldValue          func(context.Context) (*WorkOrder, error)
+	predicates        []predicate.WorkOrder
+}
+
+var _ ent.Mutation = (*WorkOrderMutation)(nil)
+
+// workorderOption allows management of the mutation configuration using functional options.
+type workorderOption func(*WorkOrderMutation)
+
+// newWorkOrderMutation creates new mutation for the WorkOrder entity.
+func newWorkOrderMutation(c config, op Op, opts ...workorderOption) *WorkOrderMutation {
+	m := &WorkOrderMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeWorkOrder,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withWorkOrderID sets the ID field of the mutation.
+func withWorkOrderID(id term.OrderID) workorderOption {
+	return func(m *WorkOrderMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *WorkOrder
+		)
+		m.oldValue = func(ctx context.Context) (*WorkOrder, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().WorkOrder.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withWorkOrder sets the old WorkOrder of the mutation.
+func withWorkOrder(node *WorkOrder) workorderOption {
+	return func(m *WorkOrderMutation) {
+		m.oldValue = func(context.Context) (*WorkOrder, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m WorkOrderMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m WorkOrderMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of WorkOrder entities.
+func (m *WorkOrderMutation) SetID(id term.OrderID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *WorkOrderMutation) ID() (id term.OrderID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *WorkOrderMutation) IDs(ctx context.Context) ([]term.OrderID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []term.OrderID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().WorkOrder.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVersion sets the "version" field.
+func (m *WorkOrderMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *WorkOrderMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *WorkOrderMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *WorkOrderMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *WorkOrderMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetProduct sets the "product" field.
+func (m *WorkOrderMutation) SetProduct(s string) {
+	m.product = &s
+}
+
+// Product returns the value of the "product" field in the mutation.
+func (m *WorkOrderMutation) Product() (r string, exists bool) {
+	v := m.product
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProduct returns the old "product" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldProduct(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProduct is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProduct requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProduct: %w", err)
+	}
+	return oldValue.Product, nil
+}
+
+// ResetProduct resets all changes to the "product" field.
+func (m *WorkOrderMutation) ResetProduct() {
+	m.product = nil
+}
+
+// SetRouteID sets the "route_id" field.
+func (m *WorkOrderMutation) SetRouteID(ti term.RouteID) {
+	m.route_id = &ti
+}
+
+// RouteID returns the value of the "route_id" field in the mutation.
+func (m *WorkOrderMutation) RouteID() (r term.RouteID, exists bool) {
+	v := m.route_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRouteID returns the old "route_id" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldRouteID(ctx context.Context) (v term.RouteID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRouteID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRouteID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRouteID: %w", err)
+	}
+	return oldValue.RouteID, nil
+}
+
+// ResetRouteID resets all changes to the "route_id" field.
+func (m *WorkOrderMutation) ResetRouteID() {
+	m.route_id = nil
+}
+
+// SetRouteRevision sets the "route_revision" field.
+func (m *WorkOrderMutation) SetRouteRevision(i int64) {
+	m.route_revision = &i
+	m.addroute_revision = nil
+}
+
+// RouteRevision returns the value of the "route_revision" field in the mutation.
+func (m *WorkOrderMutation) RouteRevision() (r int64, exists bool) {
+	v := m.route_revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRouteRevision returns the old "route_revision" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldRouteRevision(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRouteRevision is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRouteRevision requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRouteRevision: %w", err)
+	}
+	return oldValue.RouteRevision, nil
+}
+
+// AddRouteRevision adds i to the "route_revision" field.
+func (m *WorkOrderMutation) AddRouteRevision(i int64) {
+	if m.addroute_revision != nil {
+		*m.addroute_revision += i
+	} else {
+		m.addroute_revision = &i
+	}
+}
+
+// AddedRouteRevision returns the value that was added to the "route_revision" field in this mutation.
+func (m *WorkOrderMutation) AddedRouteRevision() (r int64, exists bool) {
+	v := m.addroute_revision
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRouteRevision resets all changes to the "route_revision" field.
+func (m *WorkOrderMutation) ResetRouteRevision() {
+	m.route_revision = nil
+	m.addroute_revision = nil
+}
+
+// SetSteps sets the "steps" field.
+func (m *WorkOrderMutation) SetSteps(s string) {
+	m.steps = &s
+}
+
+// Steps returns the value of the "steps" field in the mutation.
+func (m *WorkOrderMutation) Steps() (r string, exists bool) {
+	v := m.steps
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSteps returns the old "steps" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldSteps(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSteps is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSteps requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSteps: %w", err)
+	}
+	return oldValue.Steps, nil
+}
+
+// ClearSteps clears the value of the "steps" field.
+func (m *WorkOrderMutation) ClearSteps() {
+	m.steps = nil
+	m.clearedFields[workorder.FieldSteps] = struct{}{}
+}
+
+// StepsCleared returns if the "steps" field was cleared in this mutation.
+func (m *WorkOrderMutation) StepsCleared() bool {
+	_, ok := m.clearedFields[workorder.FieldSteps]
+	return ok
+}
+
+// ResetSteps resets all changes to the "steps" field.
+func (m *WorkOrderMutation) ResetSteps() {
+	m.steps = nil
+	delete(m.clearedFields, workorder.FieldSteps)
+}
+
+// SetPriority sets the "priority" field.
+func (m *WorkOrderMutation) SetPriority(i int) {
+	m.priority = &i
+	m.addpriority = nil
+}
+
+// Priority returns the value of the "priority" field in the mutation.
+func (m *WorkOrderMutation) Priority() (r int, exists bool) {
+	v := m.priority
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPriority returns the old "priority" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldPriority(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPriority is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPriority requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPriority: %w", err)
+	}
+	return oldValue.Priority, nil
+}
+
+// AddPriority adds i to the "priority" field.
+func (m *WorkOrderMutation) AddPriority(i int) {
+	if m.addpriority != nil {
+		*m.addpriority += i
+	} else {
+		m.addpriority = &i
+	}
+}
+
+// AddedPriority returns the value that was added to the "priority" field in this mutation.
+func (m *WorkOrderMutation) AddedPriority() (r int, exists bool) {
+	v := m.addpriority
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPriority resets all changes to the "priority" field.
+func (m *WorkOrderMutation) ResetPriority() {
+	m.priority = nil
+	m.addpriority = nil
+}
+
+// SetState sets the "state" field.
+func (m *WorkOrderMutation) SetState(ts term.OrderState) {
+	m.state = &ts
+}
+
+// State returns the value of the "state" field in the mutation.
+func (m *WorkOrderMutation) State() (r term.OrderState, exists bool) {
+	v := m.state
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldState returns the old "state" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldState(ctx context.Context) (v term.OrderState, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldState is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldState requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldState: %w", err)
+	}
+	return oldValue.State, nil
+}
+
+// ResetState resets all changes to the "state" field.
+func (m *WorkOrderMutation) ResetState() {
+	m.state = nil
+}
+
+// SetInside sets the "inside" field.
+func (m *WorkOrderMutation) SetInside(tr term.InsideRule) {
+	m.inside = &tr
+}
+
+// Inside returns the value of the "inside" field in the mutation.
+func (m *WorkOrderMutation) Inside() (r term.InsideRule, exists bool) {
+	v := m.inside
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldInside returns the old "inside" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldInside(ctx context.Context) (v *term.InsideRule, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldInside is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldInside requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldInside: %w", err)
+	}
+	return oldValue.Inside, nil
+}
+
+// ClearInside clears the value of the "inside" field.
+func (m *WorkOrderMutation) ClearInside() {
+	m.inside = nil
+	m.clearedFields[workorder.FieldInside] = struct{}{}
+}
+
+// InsideCleared returns if the "inside" field was cleared in this mutation.
+func (m *WorkOrderMutation) InsideCleared() bool {
+	_, ok := m.clearedFields[workorder.FieldInside]
+	return ok
+}
+
+// ResetInside resets all changes to the "inside" field.
+func (m *WorkOrderMutation) ResetInside() {
+	m.inside = nil
+	delete(m.clearedFields, workorder.FieldInside)
+}
+
+// SetPlanned sets the "planned" field.
+func (m *WorkOrderMutation) SetPlanned(i int) {
+	m.planned = &i
+	m.addplanned = nil
+}
+
+// Planned returns the value of the "planned" field in the mutation.
+func (m *WorkOrderMutation) Planned() (r int, exists bool) {
+	v := m.planned
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlanned returns the old "planned" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldPlanned(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlanned is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlanned requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlanned: %w", err)
+	}
+	return oldValue.Planned, nil
+}
+
+// AddPlanned adds i to the "planned" field.
+func (m *WorkOrderMutation) AddPlanned(i int) {
+	if m.addplanned != nil {
+		*m.addplanned += i
+	} else {
+		m.addplanned = &i
+	}
+}
+
+// AddedPlanned returns the value that was added to the "planned" field in this mutation.
+func (m *WorkOrderMutation) AddedPlanned() (r int, exists bool) {
+	v := m.addplanned
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPlanned resets all changes to the "planned" field.
+func (m *WorkOrderMutation) ResetPlanned() {
+	m.planned = nil
+	m.addplanned = nil
+}
+
+// SetCompleted sets the "completed" field.
+func (m *WorkOrderMutation) SetCompleted(i int) {
+	m.completed = &i
+	m.addcompleted = nil
+}
+
+// Completed returns the value of the "completed" field in the mutation.
+func (m *WorkOrderMutation) Completed() (r int, exists bool) {
+	v := m.completed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCompleted returns the old "completed" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldCompleted(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCompleted is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCompleted requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCompleted: %w", err)
+	}
+	return oldValue.Completed, nil
+}
+
+// AddCompleted adds i to the "completed" field.
+func (m *WorkOrderMutation) AddCompleted(i int) {
+	if m.addcompleted != nil {
+		*m.addcompleted += i
+	} else {
+		m.addcompleted = &i
+	}
+}
+
+// AddedCompleted returns the value that was added to the "completed" field in this mutation.
+func (m *WorkOrderMutation) AddedCompleted() (r int, exists bool) {
+	v := m.addcompleted
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetCompleted resets all changes to the "completed" field.
+func (m *WorkOrderMutation) ResetCompleted() {
+	m.completed = nil
+	m.addcompleted = nil
+}
+
+// SetScrapped sets the "scrapped" field.
+func (m *WorkOrderMutation) SetScrapped(i int) {
+	m.scrapped = &i
+	m.addscrapped = nil
+}
+
+// Scrapped returns the value of the "scrapped" field in the mutation.
+func (m *WorkOrderMutation) Scrapped() (r int, exists bool) {
+	v := m.scrapped
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldScrapped returns the old "scrapped" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldScrapped(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldScrapped is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldScrapped requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldScrapped: %w", err)
+	}
+	return oldValue.Scrapped, nil
+}
+
+// AddScrapped adds i to the "scrapped" field.
+func (m *WorkOrderMutation) AddScrapped(i int) {
+	if m.addscrapped != nil {
+		*m.addscrapped += i
+	} else {
+		m.addscrapped = &i
+	}
+}
+
+// AddedScrapped returns the value that was added to the "scrapped" field in this mutation.
+func (m *WorkOrderMutation) AddedScrapped() (r int, exists bool) {
+	v := m.addscrapped
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetScrapped resets all changes to the "scrapped" field.
+func (m *WorkOrderMutation) ResetScrapped() {
+	m.scrapped = nil
+	m.addscrapped = nil
+}
+
+// SetCancelled sets the "cancelled" field.
+func (m *WorkOrderMutation) SetCancelled(i int) {
+	m.cancelled = &i
+	m.addcancelled = nil
+}
+
+// Cancelled returns the value of the "cancelled" field in the mutation.
+func (m *WorkOrderMutation) Cancelled() (r int, exists bool) {
+	v := m.cancelled
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCancelled returns the old "cancelled" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldCancelled(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCancelled is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCancelled requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCancelled: %w", err)
+	}
+	return oldValue.Cancelled, nil
+}
+
+// AddCancelled adds i to the "cancelled" field.
+func (m *WorkOrderMutation) AddCancelled(i int) {
+	if m.addcancelled != nil {
+		*m.addcancelled += i
+	} else {
+		m.addcancelled = &i
+	}
+}
+
+// AddedCancelled returns the value that was added to the "cancelled" field in this mutation.
+func (m *WorkOrderMutation) AddedCancelled() (r int, exists bool) {
+	v := m.addcancelled
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetCancelled resets all changes to the "cancelled" field.
+func (m *WorkOrderMutation) ResetCancelled() {
+	m.cancelled = nil
+	m.addcancelled = nil
+}
+
+// SetActor sets the "actor" field.
+func (m *WorkOrderMutation) SetActor(s string) {
+	m.actor = &s
+}
+
+// Actor returns the value of the "actor" field in the mutation.
+func (m *WorkOrderMutation) Actor() (r string, exists bool) {
+	v := m.actor
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldActor returns the old "actor" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldActor(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldActor is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldActor requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldActor: %w", err)
+	}
+	return oldValue.Actor, nil
+}
+
+// ClearActor clears the value of the "actor" field.
+func (m *WorkOrderMutation) ClearActor() {
+	m.actor = nil
+	m.clearedFields[workorder.FieldActor] = struct{}{}
+}
+
+// ActorCleared returns if the "actor" field was cleared in this mutation.
+func (m *WorkOrderMutation) ActorCleared() bool {
+	_, ok := m.clearedFields[workorder.FieldActor]
+	return ok
+}
+
+// ResetActor resets all changes to the "actor" field.
+func (m *WorkOrderMutation) ResetActor() {
+	m.actor = nil
+	delete(m.clearedFields, workorder.FieldActor)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *WorkOrderMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *WorkOrderMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *WorkOrderMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetStartedAt sets the "started_at" field.
+func (m *WorkOrderMutation) SetStartedAt(t time.Time) {
+	m.started_at = &t
+}
+
+// StartedAt returns the value of the "started_at" field in the mutation.
+func (m *WorkOrderMutation) StartedAt() (r time.Time, exists bool) {
+	v := m.started_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStartedAt returns the old "started_at" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldStartedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStartedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStartedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStartedAt: %w", err)
+	}
+	return oldValue.StartedAt, nil
+}
+
+// ClearStartedAt clears the value of the "started_at" field.
+func (m *WorkOrderMutation) ClearStartedAt() {
+	m.started_at = nil
+	m.clearedFields[workorder.FieldStartedAt] = struct{}{}
+}
+
+// StartedAtCleared returns if the "started_at" field was cleared in this mutation.
+func (m *WorkOrderMutation) StartedAtCleared() bool {
+	_, ok := m.clearedFields[workorder.FieldStartedAt]
+	return ok
+}
+
+// ResetStartedAt resets all changes to the "started_at" field.
+func (m *WorkOrderMutation) ResetStartedAt() {
+	m.started_at = nil
+	delete(m.clearedFields, workorder.FieldStartedAt)
+}
+
+// SetEndedAt sets the "ended_at" field.
+func (m *WorkOrderMutation) SetEndedAt(t time.Time) {
+	m.ended_at = &t
+}
+
+// EndedAt returns the value of the "ended_at" field in the mutation.
+func (m *WorkOrderMutation) EndedAt() (r time.Time, exists bool) {
+	v := m.ended_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEndedAt returns the old "ended_at" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldEndedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEndedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEndedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEndedAt: %w", err)
+	}
+	return oldValue.EndedAt, nil
+}
+
+// ClearEndedAt clears the value of the "ended_at" field.
+func (m *WorkOrderMutation) ClearEndedAt() {
+	m.ended_at = nil
+	m.clearedFields[workorder.FieldEndedAt] = struct{}{}
+}
+
+// EndedAtCleared returns if the "ended_at" field was cleared in this mutation.
+func (m *WorkOrderMutation) EndedAtCleared() bool {
+	_, ok := m.clearedFields[workorder.FieldEndedAt]
+	return ok
+}
+
+// ResetEndedAt resets all changes to the "ended_at" field.
+func (m *WorkOrderMutation) ResetEndedAt() {
+	m.ended_at = nil
+	delete(m.clearedFields, workorder.FieldEndedAt)
+}
+
+// SetIsOpen sets the "is_open" field.
+func (m *WorkOrderMutation) SetIsOpen(b bool) {
+	m.is_open = &b
+}
+
+// IsOpen returns the value of the "is_open" field in the mutation.
+func (m *WorkOrderMutation) IsOpen() (r bool, exists bool) {
+	v := m.is_open
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIsOpen returns the old "is_open" field's value of the WorkOrder entity.
+// If the WorkOrder object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkOrderMutation) OldIsOpen(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIsOpen is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIsOpen requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIsOpen: %w", err)
+	}
+	return oldValue.IsOpen, nil
+}
+
+// ResetIsOpen resets all changes to the "is_open" field.
+func (m *WorkOrderMutation) ResetIsOpen() {
+	m.is_open = nil
+}
+
+// Where appends a list predicates to the WorkOrderMutation builder.
+func (m *WorkOrderMutation) Where(ps ...predicate.WorkOrder) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the WorkOrderMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *WorkOrderMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.WorkOrder, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *WorkOrderMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *WorkOrderMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (WorkOrder).
+func (m *WorkOrderMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *WorkOrderMutation) Fields() []string {
+	fields := make([]string, 0, 17)
+	if m.version != nil {
+		fields = append(fields, workorder.FieldVersion)
+	}
+	if m.product != nil {
+		fields = append(fields, workorder.FieldProduct)
+	}
+	if m.route_id != nil {
+		fields = append(fields, workorder.FieldRouteID)
+	}
+	if m.route_revision != nil {
+		fields = append(fields, workorder.FieldRouteRevision)
+	}
+	if m.steps != nil {
+		fields = append(fields, workorder.FieldSteps)
+	}
+	if m.priority != nil {
+		fields = append(fields, workorder.FieldPriority)
+	}
+	if m.state != nil {
+		fields = append(fields, workorder.FieldState)
+	}
+	if m.inside != nil {
+		fields = append(fields, workorder.FieldInside)
+	}
+	if m.planned != nil {
+		fields = append(fields, workorder.FieldPlanned)
+	}
+	if m.completed != nil {
+		fields = append(fields, workorder.FieldCompleted)
+	}
+	if m.scrapped != nil {
+		fields = append(fields, workorder.FieldScrapped)
+	}
+	if m.cancelled != nil {
+		fields = append(fields, workorder.FieldCancelled)
+	}
+	if m.actor != nil {
+		fields = append(fields, workorder.FieldActor)
+	}
+	if m.created_at != nil {
+		fields = append(fields, workorder.FieldCreatedAt)
+	}
+	if m.started_at != nil {
+		fields = append(fields, workorder.FieldStartedAt)
+	}
+	if m.ended_at != nil {
+		fields = append(fields, workorder.FieldEndedAt)
+	}
+	if m.is_open != nil {
+		fields = append(fields, workorder.FieldIsOpen)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *WorkOrderMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case workorder.FieldVersion:
+		return m.Version()
+	case workorder.FieldProduct:
+		return m.Product()
+	case workorder.FieldRouteID:
+		return m.RouteID()
+	case workorder.FieldRouteRevision:
+		return m.RouteRevision()
+	case workorder.FieldSteps:
+		return m.Steps()
+	case workorder.FieldPriority:
+		return m.Priority()
+	case workorder.FieldState:
+		return m.State()
+	case workorder.FieldInside:
+		return m.Inside()
+	case workorder.FieldPlanned:
+		return m.Planned()
+	case workorder.FieldCompleted:
+		return m.Completed()
+	case workorder.FieldScrapped:
+		return m.Scrapped()
+	case workorder.FieldCancelled:
+		return m.Cancelled()
+	case workorder.FieldActor:
+		return m.Actor()
+	case workorder.FieldCreatedAt:
+		return m.CreatedAt()
+	case workorder.FieldStartedAt:
+		return m.StartedAt()
+	case workorder.FieldEndedAt:
+		return m.EndedAt()
+	case workorder.FieldIsOpen:
+		return m.IsOpen()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *WorkOrderMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case workorder.FieldVersion:
+		return m.OldVersion(ctx)
+	case workorder.FieldProduct:
+		return m.OldProduct(ctx)
+	case workorder.FieldRouteID:
+		return m.OldRouteID(ctx)
+	case workorder.FieldRouteRevision:
+		return m.OldRouteRevision(ctx)
+	case workorder.FieldSteps:
+		return m.OldSteps(ctx)
+	case workorder.FieldPriority:
+		return m.OldPriority(ctx)
+	case workorder.FieldState:
+		return m.OldState(ctx)
+	case workorder.FieldInside:
+		return m.OldInside(ctx)
+	case workorder.FieldPlanned:
+		return m.OldPlanned(ctx)
+	case workorder.FieldCompleted:
+		return m.OldCompleted(ctx)
+	case workorder.FieldScrapped:
+		return m.OldScrapped(ctx)
+	case workorder.FieldCancelled:
+		return m.OldCancelled(ctx)
+	case workorder.FieldActor:
+		return m.OldActor(ctx)
+	case workorder.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case workorder.FieldStartedAt:
+		return m.OldStartedAt(ctx)
+	case workorder.FieldEndedAt:
+		return m.OldEndedAt(ctx)
+	case workorder.FieldIsOpen:
+		return m.OldIsOpen(ctx)
+	}
+	return nil, fmt.Errorf("unknown WorkOrder field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *WorkOrderMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case workorder.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case workorder.FieldProduct:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProduct(v)
+		return nil
+	case workorder.FieldRouteID:
+		v, ok := value.(term.RouteID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRouteID(v)
+		return nil
+	case workorder.FieldRouteRevision:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRouteRevision(v)
+		return nil
+	case workorder.FieldSteps:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSteps(v)
+		return nil
+	case workorder.FieldPriority:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPriority(v)
+		return nil
+	case workorder.FieldState:
+		v, ok := value.(term.OrderState)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetState(v)
+		return nil
+	case workorder.FieldInside:
+		v, ok := value.(term.InsideRule)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetInside(v)
+		return nil
+	case workorder.FieldPlanned:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlanned(v)
+		return nil
+	case workorder.FieldCompleted:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCompleted(v)
+		return nil
+	case workorder.FieldScrapped:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetScrapped(v)
+		return nil
+	case workorder.FieldCancelled:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCancelled(v)
+		return nil
+	case workorder.FieldActor:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetActor(v)
+		return nil
+	case workorder.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case workorder.FieldStartedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStartedAt(v)
+		return nil
+	case workorder.FieldEndedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEndedAt(v)
+		return nil
+	case workorder.FieldIsOpen:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIsOpen(v)
+		return nil
+	}
+	return fmt.Errorf("unknown WorkOrder field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *WorkOrderMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, workorder.FieldVersion)
+	}
+	if m.addroute_revision != nil {
+		fields = append(fields, workorder.FieldRouteRevision)
+	}
+	if m.addpriority != nil {
+		fields = append(fields, workorder.FieldPriority)
+	}
+	if m.addplanned != nil {
+		fields = append(fields, workorder.FieldPlanned)
+	}
+	if m.addcompleted != nil {
+		fields = append(fields, workorder.FieldCompleted)
+	}
+	if m.addscrapped != nil {
+		fields = append(fields, workorder.FieldScrapped)
+	}
+	if m.addcancelled != nil {
+		fields = append(fields, workorder.FieldCancelled)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *WorkOrderMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case workorder.FieldVersion:
+		return m.AddedVersion()
+	case workorder.FieldRouteRevision:
+		return m.AddedRouteRevision()
+	case workorder.FieldPriority:
+		return m.AddedPriority()
+	case workorder.FieldPlanned:
+		return m.AddedPlanned()
+	case workorder.FieldCompleted:
+		return m.AddedCompleted()
+	case workorder.FieldScrapped:
+		return m.AddedScrapped()
+	case workorder.FieldCancelled:
+		return m.AddedCancelled()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *WorkOrderMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case workorder.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	case workorder.FieldRouteRevision:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRouteRevision(v)
+		return nil
+	case workorder.FieldPriority:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPriority(v)
+		return nil
+	case workorder.FieldPlanned:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPlanned(v)
+		return nil
+	case workorder.FieldCompleted:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddCompleted(v)
+		return nil
+	case workorder.FieldScrapped:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddScrapped(v)
+		return nil
+	case workorder.FieldCancelled:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddCancelled(v)
+		return nil
+	}
+	return fmt.Errorf("unknown WorkOrder numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *WorkOrderMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(workorder.FieldSteps) {
+		fields = append(fields, workorder.FieldSteps)
+	}
+	if m.FieldCleared(workorder.FieldInside) {
+		fields = append(fields, workorder.FieldInside)
+	}
+	if m.FieldCleared(workorder.FieldActor) {
+		fields = append(fields, workorder.FieldActor)
+	}
+	if m.FieldCleared(workorder.FieldStartedAt) {
+		fields = append(fields, workorder.FieldStartedAt)
+	}
+	if m.FieldCleared(workorder.FieldEndedAt) {
+		fields = append(fields, workorder.FieldEndedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *WorkOrderMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *WorkOrderMutation) ClearField(name string) error {
+	switch name {
+	case workorder.FieldSteps:
+		m.ClearSteps()
+		return nil
+	case workorder.FieldInside:
+		m.ClearInside()
+		return nil
+	case workorder.FieldActor:
+		m.ClearActor()
+		return nil
+	case workorder.FieldStartedAt:
+		m.ClearStartedAt()
+		return nil
+	case workorder.FieldEndedAt:
+		m.ClearEndedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown WorkOrder nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *WorkOrderMutation) ResetField(name string) error {
+	switch name {
+	case workorder.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case workorder.FieldProduct:
+		m.ResetProduct()
+		return nil
+	case workorder.FieldRouteID:
+		m.ResetRouteID()
+		return nil
+	case workorder.FieldRouteRevision:
+		m.ResetRouteRevision()
+		return nil
+	case workorder.FieldSteps:
+		m.ResetSteps()
+		return nil
+	case workorder.FieldPriority:
+		m.ResetPriority()
+		return nil
+	case workorder.FieldState:
+		m.ResetState()
+		return nil
+	case workorder.FieldInside:
+		m.ResetInside()
+		return nil
+	case workorder.FieldPlanned:
+		m.ResetPlanned()
+		return nil
+	case workorder.FieldCompleted:
+		m.ResetCompleted()
+		return nil
+	case workorder.FieldScrapped:
+		m.ResetScrapped()
+		return nil
+	case workorder.FieldCancelled:
+		m.ResetCancelled()
+		return nil
+	case workorder.FieldActor:
+		m.ResetActor()
+		return nil
+	case workorder.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case workorder.FieldStartedAt:
+		m.ResetStartedAt()
+		return nil
+	case workorder.FieldEndedAt:
+		m.ResetEndedAt()
+		return nil
+	case workorder.FieldIsOpen:
+		m.ResetIsOpen()
+		return nil
+	}
+	return fmt.Errorf("unknown WorkOrder field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *WorkOrderMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *WorkOrderMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *WorkOrderMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *WorkOrderMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *WorkOrderMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *WorkOrderMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *WorkOrderMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown WorkOrder unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *WorkOrderMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown WorkOrder edge %s", name)
 }

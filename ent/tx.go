@@ -12,6 +12,8 @@ import (
 // Tx is a transactional client that is created by calling Client.Tx().
 type Tx struct {
 	config
+	// Alarm is the client for interacting with the Alarm builders.
+	Alarm *AlarmClient
 	// AutomationCommandIntent is the client for interacting with the AutomationCommandIntent builders.
 	AutomationCommandIntent *AutomationCommandIntentClient
 	// AutomationEndpointEvent is the client for interacting with the AutomationEndpointEvent builders.
@@ -20,6 +22,8 @@ type Tx struct {
 	AutomationRule *AutomationRuleClient
 	// AutomationRuleExecution is the client for interacting with the AutomationRuleExecution builders.
 	AutomationRuleExecution *AutomationRuleExecutionClient
+	// Cell is the client for interacting with the Cell builders.
+	Cell *CellClient
 	// CommandAttempt is the client for interacting with the CommandAttempt builders.
 	CommandAttempt *CommandAttemptClient
 	// Device is the client for interacting with the Device builders.
@@ -30,22 +34,38 @@ type Tx struct {
 	DeviceEndpoint *DeviceEndpointClient
 	// DeviceProfile is the client for interacting with the DeviceProfile builders.
 	DeviceProfile *DeviceProfileClient
+	// Equipment is the client for interacting with the Equipment builders.
+	Equipment *EquipmentClient
+	// EquipmentSlot is the client for interacting with the EquipmentSlot builders.
+	EquipmentSlot *EquipmentSlotClient
 	// EventLog is the client for interacting with the EventLog builders.
 	EventLog *EventLogClient
 	// Farm is the client for interacting with the Farm builders.
 	Farm *FarmClient
 	// Hold is the client for interacting with the Hold builders.
 	Hold *HoldClient
+	// Job is the client for interacting with the Job builders.
+	Job *JobClient
 	// LoopState is the client for interacting with the LoopState builders.
 	LoopState *LoopStateClient
+	// ManualAction is the client for interacting with the ManualAction builders.
+	ManualAction *ManualActionClient
 	// MessageKey is the client for interacting with the MessageKey builders.
 	MessageKey *MessageKeyClient
 	// Organisation is the client for interacting with the Organisation builders.
 	Organisation *OrganisationClient
+	// Pallet is the client for interacting with the Pallet builders.
+	Pallet *PalletClient
 	// ParkedMessage is the client for interacting with the ParkedMessage builders.
 	ParkedMessage *ParkedMessageClient
+	// Route is the client for interacting with the Route builders.
+	Route *RouteClient
+	// Task is the client for interacting with the Task builders.
+	Task *TaskClient
 	// Telemetry is the client for interacting with the Telemetry builders.
 	Telemetry *TelemetryClient
+	// WorkOrder is the client for interacting with the WorkOrder builders.
+	WorkOrder *WorkOrderClient
 
 	// lazily loaded.
 	client     *Client
@@ -177,23 +197,33 @@ func (tx *Tx) Client() *Client {
 }
 
 func (tx *Tx) init() {
+	tx.Alarm = NewAlarmClient(tx.config)
 	tx.AutomationCommandIntent = NewAutomationCommandIntentClient(tx.config)
 	tx.AutomationEndpointEvent = NewAutomationEndpointEventClient(tx.config)
 	tx.AutomationRule = NewAutomationRuleClient(tx.config)
 	tx.AutomationRuleExecution = NewAutomationRuleExecutionClient(tx.config)
+	tx.Cell = NewCellClient(tx.config)
 	tx.CommandAttempt = NewCommandAttemptClient(tx.config)
 	tx.Device = NewDeviceClient(tx.config)
 	tx.DeviceCommandReceipt = NewDeviceCommandReceiptClient(tx.config)
 	tx.DeviceEndpoint = NewDeviceEndpointClient(tx.config)
 	tx.DeviceProfile = NewDeviceProfileClient(tx.config)
+	tx.Equipment = NewEquipmentClient(tx.config)
+	tx.EquipmentSlot = NewEquipmentSlotClient(tx.config)
 	tx.EventLog = NewEventLogClient(tx.config)
 	tx.Farm = NewFarmClient(tx.config)
 	tx.Hold = NewHoldClient(tx.config)
+	tx.Job = NewJobClient(tx.config)
 	tx.LoopState = NewLoopStateClient(tx.config)
+	tx.ManualAction = NewManualActionClient(tx.config)
 	tx.MessageKey = NewMessageKeyClient(tx.config)
 	tx.Organisation = NewOrganisationClient(tx.config)
+	tx.Pallet = NewPalletClient(tx.config)
 	tx.ParkedMessage = NewParkedMessageClient(tx.config)
+	tx.Route = NewRouteClient(tx.config)
+	tx.Task = NewTaskClient(tx.config)
 	tx.Telemetry = NewTelemetryClient(tx.config)
+	tx.WorkOrder = NewWorkOrderClient(tx.config)
 }
 
 // txDriver wraps the given dialect.Tx with a nop dialect.Driver implementation.
@@ -203,7 +233,7 @@ func (tx *Tx) init() {
 // of them in order to commit or rollback the transaction.
 //
 // If a closed transaction is embedded in one of the generated entities, and the entity
-// applies a query, for example: AutomationCommandIntent.QueryXXX(), the query will be executed
+// applies a query, for example: Alarm.QueryXXX(), the query will be executed
 // through the driver which created this transaction.
 //
 // Note that txDriver is not goroutine safe.

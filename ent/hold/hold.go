@@ -66,7 +66,7 @@ func ValidColumn(column string) bool {
 // ReasonValidator is a validator for the "reason" field enum values. It is called by the builders before save.
 func ReasonValidator(r term.HoldReason) error {
 	switch r {
-	case "quarantine", "parked":
+	case "quarantine", "parked", "paused", "suspended", "recovery", "disabled":
 		return nil
 	default:
 		return fmt.Errorf("hold: invalid enum value for reason field: %q", r)

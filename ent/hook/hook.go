@@ -8,6 +8,18 @@ import (
 	"surehand/ent"
 )
 
+// The AlarmFunc type is an adapter to allow the use of ordinary
+// function as Alarm mutator.
+type AlarmFunc func(context.Context, *ent.AlarmMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f AlarmFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.AlarmMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.AlarmMutation", m)
+}
+
 // The AutomationCommandIntentFunc type is an adapter to allow the use of ordinary
 // function as AutomationCommandIntent mutator.
 type AutomationCommandIntentFunc func(context.Context, *ent.AutomationCommandIntentMutation) (ent.Value, error)
@@ -54,6 +66,18 @@ func (f AutomationRuleExecutionFunc) Mutate(ctx context.Context, m ent.Mutation)
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.AutomationRuleExecutionMutation", m)
+}
+
+// The CellFunc type is an adapter to allow the use of ordinary
+// function as Cell mutator.
+type CellFunc func(context.Context, *ent.CellMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f CellFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.CellMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CellMutation", m)
 }
 
 // The CommandAttemptFunc type is an adapter to allow the use of ordinary
@@ -116,6 +140,30 @@ func (f DeviceProfileFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Valu
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.DeviceProfileMutation", m)
 }
 
+// The EquipmentFunc type is an adapter to allow the use of ordinary
+// function as Equipment mutator.
+type EquipmentFunc func(context.Context, *ent.EquipmentMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f EquipmentFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.EquipmentMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.EquipmentMutation", m)
+}
+
+// The EquipmentSlotFunc type is an adapter to allow the use of ordinary
+// function as EquipmentSlot mutator.
+type EquipmentSlotFunc func(context.Context, *ent.EquipmentSlotMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f EquipmentSlotFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.EquipmentSlotMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.EquipmentSlotMutation", m)
+}
+
 // The EventLogFunc type is an adapter to allow the use of ordinary
 // function as EventLog mutator.
 type EventLogFunc func(context.Context, *ent.EventLogMutation) (ent.Value, error)
@@ -152,6 +200,18 @@ func (f HoldFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error)
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.HoldMutation", m)
 }
 
+// The JobFunc type is an adapter to allow the use of ordinary
+// function as Job mutator.
+type JobFunc func(context.Context, *ent.JobMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f JobFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.JobMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.JobMutation", m)
+}
+
 // The LoopStateFunc type is an adapter to allow the use of ordinary
 // function as LoopState mutator.
 type LoopStateFunc func(context.Context, *ent.LoopStateMutation) (ent.Value, error)
@@ -162,6 +222,18 @@ func (f LoopStateFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, e
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.LoopStateMutation", m)
+}
+
+// The ManualActionFunc type is an adapter to allow the use of ordinary
+// function as ManualAction mutator.
+type ManualActionFunc func(context.Context, *ent.ManualActionMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ManualActionFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ManualActionMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ManualActionMutation", m)
 }
 
 // The MessageKeyFunc type is an adapter to allow the use of ordinary
@@ -188,6 +260,18 @@ func (f OrganisationFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OrganisationMutation", m)
 }
 
+// The PalletFunc type is an adapter to allow the use of ordinary
+// function as Pallet mutator.
+type PalletFunc func(context.Context, *ent.PalletMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f PalletFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.PalletMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PalletMutation", m)
+}
+
 // The ParkedMessageFunc type is an adapter to allow the use of ordinary
 // function as ParkedMessage mutator.
 type ParkedMessageFunc func(context.Context, *ent.ParkedMessageMutation) (ent.Value, error)
@@ -200,6 +284,30 @@ func (f ParkedMessageFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Valu
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ParkedMessageMutation", m)
 }
 
+// The RouteFunc type is an adapter to allow the use of ordinary
+// function as Route mutator.
+type RouteFunc func(context.Context, *ent.RouteMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f RouteFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.RouteMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RouteMutation", m)
+}
+
+// The TaskFunc type is an adapter to allow the use of ordinary
+// function as Task mutator.
+type TaskFunc func(context.Context, *ent.TaskMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f TaskFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.TaskMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.TaskMutation", m)
+}
+
 // The TelemetryFunc type is an adapter to allow the use of ordinary
 // function as Telemetry mutator.
 type TelemetryFunc func(context.Context, *ent.TelemetryMutation) (ent.Value, error)
@@ -210,6 +318,18 @@ func (f TelemetryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, e
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.TelemetryMutation", m)
+}
+
+// The WorkOrderFunc type is an adapter to allow the use of ordinary
+// function as WorkOrder mutator.
+type WorkOrderFunc func(context.Context, *ent.WorkOrderMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f WorkOrderFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.WorkOrderMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.WorkOrderMutation", m)
 }
 
 // Condition is a hook condition function.

@@ -9,6 +9,50 @@ import (
 )
 
 var (
+	// AlarmsColumns holds the columns for the "alarms" table.
+	AlarmsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "uuid"}},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "type", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "subject", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "state", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "text", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "count", Type: field.TypeInt64},
+		{Name: "first_out", Type: field.TypeBool},
+		{Name: "shelved_until", Type: field.TypeTime, Nullable: true},
+		{Name: "shelved_by", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "shelve_reason", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "raised_at", Type: field.TypeTime},
+		{Name: "cleared_at", Type: field.TypeTime, Nullable: true},
+		{Name: "acked_by", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "acked_at", Type: field.TypeTime, Nullable: true},
+		{Name: "ended_at", Type: field.TypeTime, Nullable: true},
+		{Name: "is_open", Type: field.TypeBool},
+	}
+	// AlarmsTable holds the schema information for the "alarms" table.
+	AlarmsTable = &schema.Table{
+		Name:       "alarms",
+		Columns:    AlarmsColumns,
+		PrimaryKey: []*schema.Column{AlarmsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "alarm_one_open_per_type_and_subject",
+				Unique:  true,
+				Columns: []*schema.Column{AlarmsColumns[2], AlarmsColumns[3]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "is_open",
+				},
+			},
+			{
+				Name:    "alarms_open",
+				Unique:  false,
+				Columns: []*schema.Column{AlarmsColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "is_open",
+				},
+			},
+		},
+	}
 	// AutomationCommandIntentsColumns holds the columns for the "automation_command_intents" table.
 	AutomationCommandIntentsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "uuid"}},
@@ -197,6 +241,27 @@ var (
 			},
 		},
 	}
+	// CellsColumns holds the columns for the "cells" table.
+	CellsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "name", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "revision", Type: field.TypeInt64},
+		{Name: "file", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "config", Type: field.TypeString, SchemaType: map[string]string{"postgres": "json"}},
+		{Name: "last_action_no", Type: field.TypeInt64},
+		{Name: "clean", Type: field.TypeBool},
+		{Name: "refill_asked", Type: field.TypeBool},
+		{Name: "waiting_for", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "plan", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "json"}},
+		{Name: "due_at", Type: field.TypeTime, Nullable: true},
+	}
+	// CellsTable holds the schema information for the "cells" table.
+	CellsTable = &schema.Table{
+		Name:       "cells",
+		Columns:    CellsColumns,
+		PrimaryKey: []*schema.Column{CellsColumns[0]},
+	}
 	// CommandAttemptsColumns holds the columns for the "command_attempts" table.
 	CommandAttemptsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "uuid"}},
@@ -328,6 +393,54 @@ var (
 		Columns:    DeviceProfilesColumns,
 		PrimaryKey: []*schema.Column{DeviceProfilesColumns[0]},
 	}
+	// EquipmentColumns holds the columns for the "equipment" table.
+	EquipmentColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "name", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "type", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "config", Type: field.TypeString, SchemaType: map[string]string{"postgres": "json"}},
+		{Name: "status", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "done_latch", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "cycle", Type: field.TypeInt64},
+		{Name: "has_cycle", Type: field.TypeBool},
+	}
+	// EquipmentTable holds the schema information for the "equipment" table.
+	EquipmentTable = &schema.Table{
+		Name:       "equipment",
+		Columns:    EquipmentColumns,
+		PrimaryKey: []*schema.Column{EquipmentColumns[0]},
+	}
+	// EquipmentSlotsColumns holds the columns for the "equipment_slots" table.
+	EquipmentSlotsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "equipment_id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "number", Type: field.TypeInt},
+		{Name: "state", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "current_job_id", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "entered_at", Type: field.TypeTime, Nullable: true},
+		{Name: "started_at", Type: field.TypeTime, Nullable: true},
+		{Name: "due_at", Type: field.TypeTime, Nullable: true},
+	}
+	// EquipmentSlotsTable holds the schema information for the "equipment_slots" table.
+	EquipmentSlotsTable = &schema.Table{
+		Name:       "equipment_slots",
+		Columns:    EquipmentSlotsColumns,
+		PrimaryKey: []*schema.Column{EquipmentSlotsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "slot_one_per_job",
+				Unique:  true,
+				Columns: []*schema.Column{EquipmentSlotsColumns[5]},
+			},
+			{
+				Name:    "slot_number_once",
+				Unique:  true,
+				Columns: []*schema.Column{EquipmentSlotsColumns[2], EquipmentSlotsColumns[3]},
+			},
+		},
+	}
 	// EventLogColumns holds the columns for the "event_log" table.
 	EventLogColumns = []*schema.Column{
 		{Name: "seq", Type: field.TypeInt64},
@@ -377,7 +490,7 @@ var (
 		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "uuid"}},
 		{Name: "version", Type: field.TypeInt64},
 		{Name: "subject", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
-		{Name: "reason", Type: field.TypeEnum, Enums: []string{"quarantine", "parked"}},
+		{Name: "reason", Type: field.TypeEnum, Enums: []string{"quarantine", "parked", "paused", "suspended", "recovery", "disabled"}},
 		{Name: "by", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
 		{Name: "why", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
 		{Name: "at", Type: field.TypeTime},
@@ -402,6 +515,62 @@ var (
 			},
 		},
 	}
+	// JobsColumns holds the columns for the "jobs" table.
+	JobsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "order_id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "number", Type: field.TypeInt},
+		{Name: "state", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "position_type", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "position_ref_id", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "temp_slot_no", Type: field.TypeInt, Nullable: true},
+		{Name: "step_index", Type: field.TypeInt},
+		{Name: "disposition", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "presented_to", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "context", Type: field.TypeString, SchemaType: map[string]string{"postgres": "json"}},
+		{Name: "entered_at", Type: field.TypeTime, Nullable: true},
+		{Name: "ended_at", Type: field.TypeTime, Nullable: true},
+		{Name: "is_open", Type: field.TypeBool},
+		{Name: "occupies", Type: field.TypeBool},
+	}
+	// JobsTable holds the schema information for the "jobs" table.
+	JobsTable = &schema.Table{
+		Name:       "jobs",
+		Columns:    JobsColumns,
+		PrimaryKey: []*schema.Column{JobsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "job_number_once",
+				Unique:  true,
+				Columns: []*schema.Column{JobsColumns[2], JobsColumns[3]},
+			},
+			{
+				Name:    "job_one_per_place",
+				Unique:  true,
+				Columns: []*schema.Column{JobsColumns[5], JobsColumns[6]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "occupies",
+				},
+			},
+			{
+				Name:    "job_one_per_buffer_place",
+				Unique:  true,
+				Columns: []*schema.Column{JobsColumns[7]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "is_open",
+				},
+			},
+			{
+				Name:    "jobs_open",
+				Unique:  false,
+				Columns: []*schema.Column{JobsColumns[2], JobsColumns[3]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "is_open",
+				},
+			},
+		},
+	}
 	// LoopStateColumns holds the columns for the "loop_state" table.
 	LoopStateColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt},
@@ -420,6 +589,60 @@ var (
 		Name:       "loop_state",
 		Columns:    LoopStateColumns,
 		PrimaryKey: []*schema.Column{LoopStateColumns[0]},
+	}
+	// ManualActionsColumns holds the columns for the "manual_actions" table.
+	ManualActionsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "uuid"}},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "state", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "finding", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "subject", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "touches", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "jsonb"}},
+		{Name: "record", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "machine", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "readings", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "json"}},
+		{Name: "hash", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "answers", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "json"}},
+		{Name: "suggested", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "task_id", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "uuid"}},
+		{Name: "job_id", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "place_type", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "place_ref_id", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "opened_at", Type: field.TypeTime},
+		{Name: "answer", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "answered_by", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "reason", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "ended_at", Type: field.TypeTime, Nullable: true},
+		{Name: "is_open", Type: field.TypeBool},
+	}
+	// ManualActionsTable holds the schema information for the "manual_actions" table.
+	ManualActionsTable = &schema.Table{
+		Name:       "manual_actions",
+		Columns:    ManualActionsColumns,
+		PrimaryKey: []*schema.Column{ManualActionsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "question_one_open_per_finding_and_subject",
+				Unique:  true,
+				Columns: []*schema.Column{ManualActionsColumns[3], ManualActionsColumns[4]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "is_open",
+				},
+			},
+			{
+				Name:    "manual_actions_open",
+				Unique:  false,
+				Columns: []*schema.Column{ManualActionsColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "is_open",
+				},
+			},
+			{
+				Name:    "manual_actions_by_job",
+				Unique:  false,
+				Columns: []*schema.Column{ManualActionsColumns[13], ManualActionsColumns[0]},
+			},
+		},
 	}
 	// MessageKeysColumns holds the columns for the "message_keys" table.
 	MessageKeysColumns = []*schema.Column{
@@ -446,6 +669,37 @@ var (
 		Columns:    OrganisationsColumns,
 		PrimaryKey: []*schema.Column{OrganisationsColumns[0]},
 	}
+	// PalletsColumns holds the columns for the "pallets" table.
+	PalletsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "order_id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "places", Type: field.TypeInt},
+		{Name: "arrived_at", Type: field.TypeTime},
+		{Name: "left_at", Type: field.TypeTime, Nullable: true},
+		{Name: "is_open", Type: field.TypeBool},
+	}
+	// PalletsTable holds the schema information for the "pallets" table.
+	PalletsTable = &schema.Table{
+		Name:       "pallets",
+		Columns:    PalletsColumns,
+		PrimaryKey: []*schema.Column{PalletsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "pallets_open",
+				Unique:  false,
+				Columns: []*schema.Column{PalletsColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "is_open",
+				},
+			},
+			{
+				Name:    "pallets_by_order",
+				Unique:  false,
+				Columns: []*schema.Column{PalletsColumns[2], PalletsColumns[0]},
+			},
+		},
+	}
 	// ParkedMessagesColumns holds the columns for the "parked_messages" table.
 	ParkedMessagesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "uuid"}},
@@ -460,6 +714,96 @@ var (
 		Name:       "parked_messages",
 		Columns:    ParkedMessagesColumns,
 		PrimaryKey: []*schema.Column{ParkedMessagesColumns[0]},
+	}
+	// RoutesColumns holds the columns for the "routes" table.
+	RoutesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "revision", Type: field.TypeInt64},
+		{Name: "name", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "steps", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "json"}},
+	}
+	// RoutesTable holds the schema information for the "routes" table.
+	RoutesTable = &schema.Table{
+		Name:       "routes",
+		Columns:    RoutesColumns,
+		PrimaryKey: []*schema.Column{RoutesColumns[0]},
+	}
+	// TasksColumns holds the columns for the "tasks" table.
+	TasksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "uuid"}},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "type", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "job_id", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "order_id", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "equipment_id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "from_type", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "from_ref_id", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "to_type", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "to_ref_id", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "slot", Type: field.TypeInt},
+		{Name: "slots", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "json"}},
+		{Name: "program", Type: field.TypeInt},
+		{Name: "state", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "action_no", Type: field.TypeInt64},
+		{Name: "attempt", Type: field.TypeInt},
+		{Name: "epoch", Type: field.TypeInt64},
+		{Name: "part_at", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "error", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "plan", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "json"}},
+		{Name: "due_at", Type: field.TypeTime, Nullable: true},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "ended_at", Type: field.TypeTime, Nullable: true},
+		{Name: "is_open", Type: field.TypeBool},
+		{Name: "uses_robot", Type: field.TypeBool},
+		{Name: "starts_machine", Type: field.TypeBool},
+	}
+	// TasksTable holds the schema information for the "tasks" table.
+	TasksTable = &schema.Table{
+		Name:       "tasks",
+		Columns:    TasksColumns,
+		PrimaryKey: []*schema.Column{TasksColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "task_action_no_once",
+				Unique:  true,
+				Columns: []*schema.Column{TasksColumns[14]},
+			},
+			{
+				Name:    "task_one_open_of_the_robot",
+				Unique:  true,
+				Columns: []*schema.Column{TasksColumns[24]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "uses_robot",
+				},
+			},
+			{
+				Name:    "task_one_open_start_per_machine",
+				Unique:  true,
+				Columns: []*schema.Column{TasksColumns[5]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "starts_machine",
+				},
+			},
+			{
+				Name:    "tasks_open",
+				Unique:  false,
+				Columns: []*schema.Column{TasksColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "is_open",
+				},
+			},
+			{
+				Name:    "tasks_by_job",
+				Unique:  false,
+				Columns: []*schema.Column{TasksColumns[3], TasksColumns[0]},
+			},
+			{
+				Name:    "tasks_by_order",
+				Unique:  false,
+				Columns: []*schema.Column{TasksColumns[4], TasksColumns[0]},
+			},
+		},
 	}
 	// TelemetryColumns holds the columns for the "telemetry" table.
 	TelemetryColumns = []*schema.Column{
@@ -477,29 +821,92 @@ var (
 		Columns:    TelemetryColumns,
 		PrimaryKey: []*schema.Column{TelemetryColumns[0]},
 	}
+	// WorkOrdersColumns holds the columns for the "work_orders" table.
+	WorkOrdersColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "product", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "route_id", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "route_revision", Type: field.TypeInt64},
+		{Name: "steps", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "json"}},
+		{Name: "priority", Type: field.TypeInt},
+		{Name: "state", Type: field.TypeString, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "inside", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "planned", Type: field.TypeInt},
+		{Name: "completed", Type: field.TypeInt},
+		{Name: "scrapped", Type: field.TypeInt},
+		{Name: "cancelled", Type: field.TypeInt},
+		{Name: "actor", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "text"}},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "started_at", Type: field.TypeTime, Nullable: true},
+		{Name: "ended_at", Type: field.TypeTime, Nullable: true},
+		{Name: "is_open", Type: field.TypeBool},
+	}
+	// WorkOrdersTable holds the schema information for the "work_orders" table.
+	WorkOrdersTable = &schema.Table{
+		Name:       "work_orders",
+		Columns:    WorkOrdersColumns,
+		PrimaryKey: []*schema.Column{WorkOrdersColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "work_orders_open",
+				Unique:  false,
+				Columns: []*schema.Column{WorkOrdersColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "is_open",
+				},
+			},
+			{
+				Name:    "work_orders_by_time",
+				Unique:  false,
+				Columns: []*schema.Column{WorkOrdersColumns[14], WorkOrdersColumns[0]},
+			},
+		},
+	}
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
+		AlarmsTable,
 		AutomationCommandIntentsTable,
 		AutomationEndpointEventsTable,
 		AutomationRulesTable,
 		AutomationRuleExecutionsTable,
+		CellsTable,
 		CommandAttemptsTable,
 		DevicesTable,
 		DeviceCommandReceiptsTable,
 		DeviceEndpointsTable,
 		DeviceProfilesTable,
+		EquipmentTable,
+		EquipmentSlotsTable,
 		EventLogTable,
 		FarmsTable,
 		HoldsTable,
+		JobsTable,
 		LoopStateTable,
+		ManualActionsTable,
 		MessageKeysTable,
 		OrganisationsTable,
+		PalletsTable,
 		ParkedMessagesTable,
+		RoutesTable,
+		TasksTable,
 		TelemetryTable,
+		WorkOrdersTable,
 	}
 )
 
 func init() {
+	AlarmsTable.Annotation = &entsql.Annotation{
+		Table: "alarms",
+	}
+	AlarmsTable.Annotation.Checks = map[string]string{
+		"alarm_acknowledged_has_actor": "(state <> 'acknowledged' OR acked_by IS NOT NULL) AND (state <> 'unacknowledged' OR acked_by IS NULL)",
+		"alarm_counts":                 "count >= 1",
+		"alarm_is_open":                "is_open = (state <> 'normal')",
+		"alarm_normal_has_time":        "(state = 'normal') = (ended_at IS NOT NULL)",
+		"alarm_shelved_has_reason":     "(shelved_until IS NULL) = (shelved_by IS NULL) AND (shelved_until IS NULL) = (shelve_reason IS NULL) AND (shelved_until IS NULL OR type IN ('equipment_offline', 'equipment_fault', 'step_overdue', 'action_failed', 'unexpected_signal'))",
+		"alarm_words_known":            "state IN ('unacknowledged', 'acknowledged', 'returned_unacknowledged', 'normal') AND type IN ('equipment_offline', 'equipment_fault', 'step_overdue', 'action_failed', 'action_unknown', 'job_mismatch', 'unexpected_signal', 'part_in_doubt', 'recovery', 'message_parked', 'late_success')",
+	}
 	AutomationCommandIntentsTable.Annotation = &entsql.Annotation{
 		Table: "automation_command_intents",
 	}
@@ -543,6 +950,13 @@ func init() {
 		"execution_outcome_known":     "outcome IN ('fired', 'false', 'unknown', 'already_true', 'in_flight', 'refused', 'failed')",
 		"execution_source_known":      "source IN ('rule', 'hand')",
 	}
+	CellsTable.Annotation = &entsql.Annotation{
+		Table: "cells",
+	}
+	CellsTable.Annotation.Checks = map[string]string{
+		"cell_action_no_fits_the_wire": "last_action_no BETWEEN 0 AND 4294967295",
+		"cell_is_one_row":              "id = 'cell'",
+	}
 	CommandAttemptsTable.Annotation = &entsql.Annotation{
 		Table: "command_attempts",
 	}
@@ -577,6 +991,21 @@ func init() {
 	DeviceProfilesTable.Annotation.Checks = map[string]string{
 		"device_profile_class_known": "class IN ('A', 'B', 'C')",
 	}
+	EquipmentTable.Annotation = &entsql.Annotation{
+		Table: "equipment",
+	}
+	EquipmentTable.Annotation.Checks = map[string]string{
+		"equipment_latch_only_of_machines": "done_latch = 'none' OR type = 'machine'",
+		"equipment_words_known":            "type IN ('machine', 'robot', 'scanner', 'marker') AND status IN ('OFFLINE', 'IDLE', 'RUNNING', 'DONE', 'FAULT') AND done_latch IN ('none', 'seen', 'acked')",
+	}
+	EquipmentSlotsTable.Annotation = &entsql.Annotation{
+		Table: "equipment_slots",
+	}
+	EquipmentSlotsTable.Annotation.Checks = map[string]string{
+		"slot_empty_has_no_job": "(state = 'EMPTY') = (current_job_id IS NULL)",
+		"slot_times_fit":        "(state = 'EMPTY') = (entered_at IS NULL) AND (state <> 'EMPTY' OR started_at IS NULL) AND (due_at IS NULL OR state = 'OCCUPIED')",
+		"slot_words_known":      "state IN ('EMPTY', 'OCCUPIED', 'DONE')",
+	}
 	EventLogTable.Annotation = &entsql.Annotation{
 		Table: "event_log",
 	}
@@ -593,7 +1022,22 @@ func init() {
 	HoldsTable.Annotation.Checks = map[string]string{
 		"hold_end_has_actor": "(ended_at IS NULL) = (ended_by IS NULL)",
 		"hold_is_open":       "is_open = (ended_at IS NULL)",
-		"hold_reason_known":  "reason IN ('quarantine', 'parked')",
+		"hold_reason_known":  "reason IN ('quarantine', 'parked', 'paused', 'suspended', 'recovery', 'disabled')",
+	}
+	JobsTable.Annotation = &entsql.Annotation{
+		Table: "jobs",
+	}
+	JobsTable.Annotation.Checks = map[string]string{
+		"job_disposition_fits_end":          "CASE state WHEN 'COMPLETED' THEN disposition = 'none' WHEN 'SCRAPPED' THEN disposition = 'scrap' WHEN 'CANCELLED' THEN disposition = 'cancel' ELSE true END",
+		"job_end_is_out":                    "(state IN ('COMPLETED', 'SCRAPPED', 'CANCELLED')) = (ended_at IS NOT NULL) AND (state NOT IN ('COMPLETED', 'SCRAPPED', 'CANCELLED') OR (position_type IN ('NONE', 'OUT') AND temp_slot_no IS NULL)) AND (position_type <> 'OUT' OR state IN ('COMPLETED', 'SCRAPPED', 'CANCELLED'))",
+		"job_flags":                         "is_open = (state NOT IN ('COMPLETED', 'SCRAPPED', 'CANCELLED')) AND occupies = (is_open AND position_type NOT IN ('NONE', 'OUT'))",
+		"job_not_arrived_is_nowhere":        "(state <> 'NOT_ARRIVED' OR position_type = 'NONE') AND (position_type <> 'NONE' OR state = 'NOT_ARRIVED' OR state IN ('COMPLETED', 'SCRAPPED', 'CANCELLED'))",
+		"job_on_buffer_is_on_its_own_place": "(temp_slot_no IS NULL OR temp_slot_no BETWEEN 1 AND 64) AND (position_type <> 'ON_BUFFER' OR (temp_slot_no IS NOT NULL AND position_ref_id IS NOT NULL AND position_ref_id = temp_slot_no::text))",
+		"job_on_robot_is_moving":            "position_type <> 'ON_ROBOT' OR state = 'MOVING'",
+		"job_place_has_ref":                 "(position_type = 'NONE') = (position_ref_id IS NULL)",
+		"job_presented_is_in_gripper":       "presented_to IS NULL OR position_type = 'ON_ROBOT'",
+		"job_state_fits_place":              "CASE state WHEN 'QUEUED' THEN position_type = 'ON_DOCK' WHEN 'WAITING' THEN position_type = 'ON_BUFFER' WHEN 'PROCESSING' THEN position_type = 'ON_EQUIPMENT' WHEN 'WAITING_UNLOAD' THEN position_type = 'ON_EQUIPMENT' WHEN 'WAITING_JUDGEMENT' THEN position_type IN ('ON_EQUIPMENT', 'ON_BUFFER') WHEN 'MOVING' THEN position_type NOT IN ('NONE', 'OUT') ELSE true END",
+		"job_words_known":                   "state IN ('NOT_ARRIVED', 'QUEUED', 'WAITING', 'MOVING', 'PROCESSING', 'WAITING_UNLOAD', 'WAITING_JUDGEMENT', 'COMPLETED', 'SCRAPPED', 'CANCELLED') AND position_type IN ('NONE', 'ON_DOCK', 'ON_BUFFER', 'ON_EQUIPMENT', 'ON_ROBOT', 'OUT') AND disposition IN ('none', 'scrap', 'cancel')",
 	}
 	LoopStateTable.Annotation = &entsql.Annotation{
 		Table: "loop_state",
@@ -602,16 +1046,57 @@ func init() {
 		"loop_state_counts_up":  "seq >= 0 AND turn >= 0 AND epoch >= 1",
 		"loop_state_is_one_row": "id = 1",
 	}
+	ManualActionsTable.Annotation = &entsql.Annotation{
+		Table: "manual_actions",
+	}
+	ManualActionsTable.Annotation.Checks = map[string]string{
+		"question_end_has_answer": "(state = 'OPEN') = (ended_at IS NULL) AND (state = 'OPEN') = (answer IS NULL) AND (state = 'OPEN') = (answered_by IS NULL)",
+		"question_has_answers":    "answers IS NOT NULL AND touches IS NOT NULL AND json_array_length(answers) > 0 AND jsonb_array_length(touches) > 0",
+		"question_is_open":        "is_open = (state = 'OPEN')",
+		"question_words_known":    "state IN ('OPEN', 'RESOLVED') AND finding IN ('job_slot_mismatch', 'slot_without_job', 'shared_buffer_place', 'buffer_place_range', 'job_in_two_places', 'counters_wrong', 'machine_not_running', 'part_missing', 'part_unknown', 'gripper_part_unknown', 'gripper_empty', 'action_unknown', 'echo_unknown', 'unreachable', 'equipment_fault', 'signal_flapping', 'action_failed', 'done_for_other_job', 'done_not_expected', 'step_overdue', 'judgement', 'part_reported', 'late_success', 'message_parked')",
+	}
 	MessageKeysTable.Annotation = &entsql.Annotation{
 		Table: "message_keys",
 	}
 	OrganisationsTable.Annotation = &entsql.Annotation{
 		Table: "organisations",
 	}
+	PalletsTable.Annotation = &entsql.Annotation{
+		Table: "pallets",
+	}
+	PalletsTable.Annotation.Checks = map[string]string{
+		"pallet_is_open": "is_open = (left_at IS NULL)",
+	}
 	ParkedMessagesTable.Annotation = &entsql.Annotation{
 		Table: "parked_messages",
 	}
+	RoutesTable.Annotation = &entsql.Annotation{
+		Table: "routes",
+	}
+	TasksTable.Annotation = &entsql.Annotation{
+		Table: "tasks",
+	}
+	TasksTable.Annotation.Checks = map[string]string{
+		"task_action_no_fits_the_wire": "action_no BETWEEN 0 AND 4294967295",
+		"task_end_has_time":            "(state IN ('SUCCEEDED', 'FAILED', 'CANCELLED')) = (ended_at IS NOT NULL)",
+		"task_flags":                   "is_open = (state NOT IN ('SUCCEEDED', 'FAILED', 'CANCELLED')) AND uses_robot = (is_open AND type <> 'START_MACHINE') AND starts_machine = (is_open AND type = 'START_MACHINE')",
+		"task_open_has_no_result":      "state IN ('SUCCEEDED', 'FAILED', 'CANCELLED') OR part_at IS NULL",
+		"task_running_has_timer":       "(state = 'RUNNING') = (due_at IS NOT NULL)",
+		"task_start_has_no_job":        "(type = 'START_MACHINE') = (job_id IS NULL) AND (job_id IS NULL) = (order_id IS NULL)",
+		"task_words_known":             "type IN ('MOVE', 'SCAN', 'MARK', 'START_MACHINE') AND state IN ('PENDING', 'RUNNING', 'UNKNOWN', 'SUCCEEDED', 'FAILED', 'CANCELLED') AND part_at IN ('from', 'gripper', 'to') AND from_type IN ('NONE', 'ON_DOCK', 'ON_BUFFER', 'ON_EQUIPMENT', 'ON_ROBOT', 'OUT') AND to_type IN ('NONE', 'ON_DOCK', 'ON_BUFFER', 'ON_EQUIPMENT', 'ON_ROBOT', 'OUT')",
+	}
 	TelemetryTable.Annotation = &entsql.Annotation{
 		Table: "telemetry",
+	}
+	WorkOrdersTable.Annotation = &entsql.Annotation{
+		Table: "work_orders",
+	}
+	WorkOrdersTable.Annotation.Checks = map[string]string{
+		"order_counts":            "planned BETWEEN 1 AND 10000 AND completed >= 0 AND scrapped >= 0 AND cancelled >= 0 AND completed + scrapped + cancelled <= planned",
+		"order_end_counts_all":    "(state IN ('completed', 'cancelled')) = (completed + scrapped + cancelled = planned)",
+		"order_end_has_time":      "(state IN ('completed', 'cancelled')) = (ended_at IS NOT NULL)",
+		"order_is_open":           "is_open = (state NOT IN ('completed', 'cancelled'))",
+		"order_stopping_has_rule": "state <> 'stopping' OR inside IS NOT NULL",
+		"order_words_known":       "state IN ('draft', 'ready', 'running', 'stopping', 'completed', 'cancelled') AND inside IN ('retire', 'finish')",
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
+// Alarm is the predicate function for alarm builders.
+type Alarm func(*sql.Selector)
+
 // AutomationCommandIntent is the predicate function for automationcommandintent builders.
 type AutomationCommandIntent func(*sql.Selector)
 
@@ -17,6 +20,9 @@ type AutomationRule func(*sql.Selector)
 
 // AutomationRuleExecution is the predicate function for automationruleexecution builders.
 type AutomationRuleExecution func(*sql.Selector)
+
+// Cell is the predicate function for cell builders.
+type Cell func(*sql.Selector)
 
 // CommandAttempt is the predicate function for commandattempt builders.
 type CommandAttempt func(*sql.Selector)
@@ -33,6 +39,12 @@ type DeviceEndpoint func(*sql.Selector)
 // DeviceProfile is the predicate function for deviceprofile builders.
 type DeviceProfile func(*sql.Selector)
 
+// Equipment is the predicate function for equipment builders.
+type Equipment func(*sql.Selector)
+
+// EquipmentSlot is the predicate function for equipmentslot builders.
+type EquipmentSlot func(*sql.Selector)
+
 // EventLog is the predicate function for eventlog builders.
 type EventLog func(*sql.Selector)
 
@@ -42,8 +54,14 @@ type Farm func(*sql.Selector)
 // Hold is the predicate function for hold builders.
 type Hold func(*sql.Selector)
 
+// Job is the predicate function for job builders.
+type Job func(*sql.Selector)
+
 // LoopState is the predicate function for loopstate builders.
 type LoopState func(*sql.Selector)
+
+// ManualAction is the predicate function for manualaction builders.
+type ManualAction func(*sql.Selector)
 
 // MessageKey is the predicate function for messagekey builders.
 type MessageKey func(*sql.Selector)
@@ -51,8 +69,20 @@ type MessageKey func(*sql.Selector)
 // Organisation is the predicate function for organisation builders.
 type Organisation func(*sql.Selector)
 
+// Pallet is the predicate function for pallet builders.
+type Pallet func(*sql.Selector)
+
 // ParkedMessage is the predicate function for parkedmessage builders.
 type ParkedMessage func(*sql.Selector)
 
+// Route is the predicate function for route builders.
+type Route func(*sql.Selector)
+
+// Task is the predicate function for task builders.
+type Task func(*sql.Selector)
+
 // Telemetry is the predicate function for telemetry builders.
 type Telemetry func(*sql.Selector)
+
+// WorkOrder is the predicate function for workorder builders.
+type WorkOrder func(*sql.Selector)

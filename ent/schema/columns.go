@@ -76,6 +76,17 @@ func (c column) time(name string) ent.Field {
 	return b
 }
 
+func (c column) number(name string) ent.Field {
+	b := field.Int(name)
+	if c.fixed {
+		b = b.Immutable()
+	}
+	if c.optional {
+		b = b.Optional().Nillable()
+	}
+	return b
+}
+
 // document is a structure whose text must come back as it was: a term.Value keeps its type by how its
 // number is written (1e+06 is a float, 1000000 an int), and jsonb rewrites numbers. So the column is json,
 // and the Go side is the text itself.
@@ -97,5 +108,9 @@ func checks(table string, pairs ...string) schema.Annotation {
 func known(column string, values []string) string {
 	return column + " IN " + in(values...)
 }
+
+// words is one condition for all columns of a table that hold words: PostgreSQL prepares each constraint at every
+// statement.
+func words(known ...string) string { return strings.Join(known, " AND ") }
 
 func in(values ...string) string { return "('" + strings.Join(values, "', '") + "')" }

@@ -149,10 +149,10 @@ func (s *Store) write(ctx context.Context, group []plant.Change) error {
 }
 
 // grouped sorts changes into statements: by kind in the order of plant.Kinds, and within a kind first what
-// lets something go (an endpoint, an open attempt, a hold), then new rows, then the rest. Otherwise a
-// unique index would see two holders where one hands over to the other.
+// lets something go (an endpoint, an open attempt, a hold, the robot), then new rows, then parts and slots that
+// change places, one by one, then the rest. Otherwise a unique index would see two holders where one hands over to
+// the other.
 func grouped(changes []plant.Change) [][]plant.Change {
-	const steps = 3
 	by := map[plant.Kind]*[steps][]plant.Change{}
 	for _, c := range changes {
 		k := c.After.Kind()
@@ -164,24 +164,42 @@ func grouped(changes []plant.Change) [][]plant.Change {
 	}
 	var groups [][]plant.Change
 	for _, k := range plant.Kinds() {
-		if g := by[k]; g != nil {
-			groups = append(groups, g[0], g[1], g[2])
+		g := by[k]
+		if g == nil {
+			continue
 		}
+		groups = append(groups, g[stepLetGo], g[stepCreate])
+		for _, c := range leaveBeforeEnter(g[stepMove]) {
+			groups = append(groups, []plant.Change{c})
+		}
+		groups = append(groups, g[stepChange])
 	}
 	return groups
 }
 
+// The steps within a kind.
+const (
+	stepLetGo = iota
+	stepCreate
+	stepMove
+	stepChange
+	steps
+)
+
 func stepOf(c plant.Change) int {
+	if moves(c) {
+		return stepMove
+	}
 	if c.Before == nil {
-		return 1
+		return stepCreate
 	}
 	before, isIntent := c.Before.(*plant.Intent)
 	switch {
 	case isIntent && before.HoldsEndpoint && !c.After.(*plant.Intent).HoldsEndpoint,
 		!isIntent && c.Before.Open() && !c.After.Open():
-		return 0
+		return stepLetGo
 	}
-	return 2
+	return stepChange
 }
 
 // send runs the statements and counts the rows of each.

@@ -98,6 +98,26 @@ func readRow(ctx context.Context, c *ent.Client, kind plant.Kind, key string) (p
 		return mapped(rows.Attempt)(c.CommandAttempt.Get(ctx, term.AttemptID(key)))
 	case plant.KindReceipt:
 		return mapped(rows.Receipt)(c.DeviceCommandReceipt.Get(ctx, term.ReceiptID(key)))
+	case plant.KindCell:
+		return mapped(rows.Cell)(c.Cell.Get(ctx, key))
+	case plant.KindRoute:
+		return mapped(rows.Route)(c.Route.Get(ctx, term.RouteID(key)))
+	case plant.KindEquipment:
+		return mapped(rows.Equipment)(c.Equipment.Get(ctx, term.EquipmentID(key)))
+	case plant.KindSlot:
+		return mapped(rows.Slot)(c.EquipmentSlot.Get(ctx, term.SlotID(key)))
+	case plant.KindPallet:
+		return mapped(rows.Pallet)(c.Pallet.Get(ctx, term.PalletID(key)))
+	case plant.KindOrder:
+		return mapped(rows.Order)(c.WorkOrder.Get(ctx, term.OrderID(key)))
+	case plant.KindJob:
+		return mapped(rows.Job)(c.Job.Get(ctx, term.JobID(key)))
+	case plant.KindTask:
+		return mapped(rows.Task)(c.Task.Get(ctx, term.TaskID(key)))
+	case plant.KindQuestion:
+		return mapped(rows.Question)(c.ManualAction.Get(ctx, term.QuestionID(key)))
+	case plant.KindAlarm:
+		return mapped(rows.Alarm)(c.Alarm.Get(ctx, term.AlarmID(key)))
 	case plant.KindHold:
 		return mapped(rows.Hold)(c.Hold.Get(ctx, term.HoldID(key)))
 	case plant.KindKey:

@@ -122,6 +122,7 @@ func TestBothWaysOfWritingAreEqual(t *testing.T) {
 		i, a := fenced(anIntent(k), k)
 		rows := []plant.Row{anOrganisation(k), aFarm(k), aProfile(k), aDevice(k), anEndpoint(k), aRule(k), aReading(k), anEvent(k), anExecution(k), i, a,
 			aReceipt(k), aHold(k), aKey(k), aParked(k)}
+		rows = append(rows, cellRows(k)...)
 		inserts = append(inserts, insert(rows...)...)
 		for _, r := range rows {
 			if next := moved(r, k); next != nil {
@@ -158,7 +159,8 @@ func TestBothWaysOfWritingAreEqual(t *testing.T) {
 	}
 	for _, table := range []string{"organisations", "farms", "device_profiles", "devices", "device_endpoints", "automation_rules", "telemetry",
 		"automation_endpoint_events", "automation_rule_executions", "automation_command_intents", "command_attempts", "device_command_receipts",
-		"holds", "message_keys", "parked_messages"} {
+		"holds", "message_keys", "parked_messages", "routes", "equipment", "pallets", "work_orders", "equipment_slots", "jobs", "tasks",
+		"manual_actions", "alarms"} {
 		a, b := jsonOf(t, many, table, "id"), jsonOf(t, few, table, "id")
 		require.Len(t, a, n, table)
 		require.Equal(t, a, b, table)
@@ -230,5 +232,5 @@ func moved(row plant.Row, k int) plant.Row {
 	case *plant.Hold:
 		return with(r, func(n *plant.Hold) { n.Version++; n.EndedAt, n.EndedBy = at(5), "anna" })
 	}
-	return nil
+	return movedInCell(row, k)
 }

@@ -13,15 +13,17 @@ import (
 	"surehand/ent"
 	"surehand/ent/automationcommandintent"
 	"surehand/ent/messagekey"
+	enttask "surehand/ent/task"
 	"surehand/internal/dbstate/entpgx"
 	"surehand/internal/dbstate/rows"
 	"surehand/internal/message"
 	"surehand/internal/plant"
+	"surehand/internal/term"
 )
 
 // Known answers what a turn asks before it decides, in one round trip.
 func (s *Store) Known(ctx context.Context, need message.Need) (message.Known, error) {
-	known := message.Known{Keys: map[string]plant.MessageKey{}}
+	known := message.Known{Keys: map[string]plant.MessageKey{}, Ends: map[term.OrderID]message.Ends{}}
 	if need.Empty() {
 		return known, nil
 	}
@@ -38,8 +40,14 @@ func (s *Store) Known(ctx context.Context, need message.Need) (message.Known, er
 	if _, err := ask(ctx, client, need); err != nil {
 		return known, fault(plant.FaultBug, err)
 	}
+	if len(need.Orders) > 0 {
+		twice.batch.Queue(countEnds, storable(need.Orders))
+	}
 	twice.answers = conn.SendBatch(ctx, twice.batch)
 	found, err := ask(ctx, client, need)
+	if err == nil && len(need.Orders) > 0 {
+		err = scanEnds(twice.answers, known.Ends)
+	}
 	if err := errors.Join(err, twice.answers.Close()); err != nil {
 		return known, s.failed("ask what is known", err)
 	}
@@ -57,12 +65,39 @@ func (s *Store) Known(ctx context.Context, need message.Need) (message.Known, er
 		}
 		known.Intents = append(known.Intents, r)
 	}
+	for _, t := range found.tasks {
+		r, err := rows.Task(t)
+		if err != nil {
+			return known, fault(plant.FaultBug, err)
+		}
+		known.Tasks = append(known.Tasks, r)
+	}
 	return known, nil
+}
+
+// countEnds counts the ended parts of orders; an order that exists without any has one row of zeros.
+const countEnds = `SELECT o.id, count(*) FILTER (WHERE j.state = 'COMPLETED'), count(*) FILTER (WHERE j.state = 'SCRAPPED'),
+	count(*) FILTER (WHERE j.state = 'CANCELLED')
+	FROM work_orders o LEFT JOIN jobs j ON j.order_id = o.id WHERE o.id = ANY ($1) GROUP BY o.id`
+
+func scanEnds(answers pgx.BatchResults, into map[term.OrderID]message.Ends) error {
+	counted, err := answers.Query()
+	if err != nil {
+		return err
+	}
+	var id string
+	var n message.Ends
+	_, err = pgx.ForEachRow(counted, []any{&id, &n.Completed, &n.Scrapped, &n.Cancelled}, func() error {
+		into[term.OrderID(id)] = n
+		return nil
+	})
+	return err
 }
 
 type answers struct {
 	keys    []*ent.MessageKey
 	intents []*ent.AutomationCommandIntent
+	tasks   []*ent.Task
 }
 
 func ask(ctx context.Context, c *ent.Client, need message.Need) (answers, error) {
@@ -78,6 +113,10 @@ func ask(ctx context.Context, c *ent.Client, need message.Need) (answers, error)
 			anyOf(q.C(automationcommandintent.FieldCommandID), storable(need.Commands)),
 		))
 	}).All(ctx)
+	if err != nil || len(need.Tasks) == 0 { // most turns are about devices alone
+		return a, err
+	}
+	a.tasks, err = c.Task.Query().Where(func(q *entsql.Selector) { q.Where(anyOf(q.C(enttask.FieldID), uuids(need.Tasks))) }).All(ctx)
 	return a, err
 }
 

@@ -6,11 +6,17 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"surehand/ent"
+	entalarm "surehand/ent/alarm"
 	"surehand/ent/automationcommandintent"
 	"surehand/ent/automationendpointevent"
 	"surehand/ent/automationruleexecution"
 	"surehand/ent/commandattempt"
 	enthold "surehand/ent/hold"
+	entjob "surehand/ent/job"
+	"surehand/ent/manualaction"
+	entpallet "surehand/ent/pallet"
+	enttask "surehand/ent/task"
+	"surehand/ent/workorder"
 	"surehand/internal/dbstate/entpgx"
 	"surehand/internal/dbstate/rows"
 	"surehand/internal/plant"
@@ -79,6 +85,22 @@ func openRows(ctx context.Context, c *ent.Client) ([]plant.Row, error) {
 		func() error {
 			return gather(&all, rows.Attempt)(c.CommandAttempt.Query().Where(commandattempt.IsOpen(true)).All(ctx))
 		},
+		func() error { return gather(&all, rows.Cell)(c.Cell.Query().All(ctx)) },
+		func() error { return gather(&all, rows.Route)(c.Route.Query().All(ctx)) },
+		func() error { return gather(&all, rows.Equipment)(c.Equipment.Query().All(ctx)) },
+		func() error { return gather(&all, rows.Slot)(c.EquipmentSlot.Query().All(ctx)) },
+		func() error {
+			return gather(&all, rows.Pallet)(c.Pallet.Query().Where(entpallet.IsOpen(true)).All(ctx))
+		},
+		func() error {
+			return gather(&all, rows.Order)(c.WorkOrder.Query().Where(workorder.IsOpen(true)).All(ctx))
+		},
+		func() error { return gather(&all, rows.Job)(c.Job.Query().Where(entjob.IsOpen(true)).All(ctx)) },
+		func() error { return gather(&all, rows.Task)(c.Task.Query().Where(enttask.IsOpen(true)).All(ctx)) },
+		func() error {
+			return gather(&all, rows.Question)(c.ManualAction.Query().Where(manualaction.IsOpen(true)).All(ctx))
+		},
+		func() error { return gather(&all, rows.Alarm)(c.Alarm.Query().Where(entalarm.IsOpen(true)).All(ctx)) },
 		func() error { return gather(&all, rows.Hold)(c.Hold.Query().Where(enthold.IsOpen(true)).All(ctx)) },
 	} {
 		if err := read(); err != nil {

@@ -89,8 +89,11 @@ func (f field[R]) as(t string) field[R] { f.write += "::" + t; return f }
 // optional stores NULL for the zero value.
 func (f field[R]) optional() field[R] {
 	zero := "''"
-	if f.array == "timestamptz" {
+	switch f.array {
+	case "timestamptz":
 		zero = "'0001-01-01 00:00:00+00'"
+	case "bigint":
+		zero = "0"
 	}
 	f.write = strings.Replace(f.write, "u."+f.name, "NULLIF(u."+f.name+", "+zero+")", 1)
 	return f
@@ -100,9 +103,10 @@ func (f field[R]) once() field[R] { f.fixed = true; return f }
 
 // table writes many rows of one kind in one statement.
 type table[R plant.Row] struct {
+	name    string
 	key     field[R]
 	version field[R]   // absent in tables that are only appended to
-	guard   field[R]   // the state as before; absent where the version alone guards
+	guards  []field[R] // state and place as before; none where the version alone guards
 	fields  []field[R] // all columns, key and version included
 	insert  string
 	update  string
@@ -116,15 +120,18 @@ type writer interface {
 	updates(cs []plant.Change) (string, []any)
 }
 
-// newTable builds the two statements. An update matches rows by key, version and guard as before.
+// newTable builds the two statements. An update matches rows by key, version and guards as before.
 func newTable[R plant.Row](name string, repeats bool, key, version, guard field[R], fields ...field[R]) *table[R] {
 	all := []field[R]{key}
 	if version.name != "" {
 		all = append(all, version)
 	}
-	t := &table[R]{key: key, version: version, guard: guard, fields: append(all, fields...)}
+	t := &table[R]{name: name, key: key, version: version, fields: append(all, fields...)}
+	if guard.name != "" {
+		t.guards = append(t.guards, guard)
+	}
 
-	var arrays, columns, values, sets, names []string
+	var arrays, columns, values, names []string
 	for i, f := range t.fields {
 		arrays = append(arrays, "$"+strconv.Itoa(i+1)+"::"+f.array+"[]")
 		names = append(names, quoted(f.name))
@@ -136,29 +143,43 @@ func newTable[R plant.Row](name string, repeats bool, key, version, guard field[
 	if repeats {
 		t.insert += " ON CONFLICT (id) DO NOTHING"
 	}
-	if version.name == "" {
-		return t
+	if version.name != "" {
+		t.update = t.updateStatement()
 	}
+	return t
+}
 
-	arrays, names = arrays[:0:0], names[:0:0]
+// also guards updates by one more column.
+func (t *table[R]) also(guard field[R]) *table[R] {
+	t.guards = append(t.guards, guard)
+	t.update = t.updateStatement()
+	return t
+}
+
+func (t *table[R]) updateStatement() string {
+	var arrays, names, sets []string
+	add := func(array, name string) {
+		arrays = append(arrays, "$"+strconv.Itoa(len(arrays)+1)+"::"+array+"[]")
+		names = append(names, quoted(name))
+	}
 	for _, f := range t.written() {
-		arrays = append(arrays, "$"+strconv.Itoa(len(arrays)+1)+"::"+f.array+"[]")
-		names = append(names, quoted(f.name))
-		if f.name != key.name {
+		add(f.array, f.name)
+		if f.name != t.key.name {
 			sets = append(sets, quoted(f.name)+" = "+quotedUse(f))
 		}
 	}
-	where := "t.id = " + quotedUse(key) + " AND t.version = u.version_before"
-	arrays = append(arrays, "$"+strconv.Itoa(len(arrays)+1)+"::bigint[]")
-	names = append(names, "version_before")
-	if guard.name != "" {
-		arrays = append(arrays, "$"+strconv.Itoa(len(arrays)+1)+"::"+guard.array+"[]")
-		names = append(names, "guard_before")
-		where += " AND t." + quoted(guard.name) + " = u.guard_before"
+	where := "t.id = " + quotedUse(t.key) + " AND t.version = u.version_before"
+	add("bigint", "version_before")
+	for _, g := range t.guards {
+		add(g.array, g.name+"_before")
+		column := "t." + quoted(g.name)
+		if strings.HasPrefix(g.write, "NULLIF") { // the zero value travels
+			column = "coalesce(" + column + ", '')"
+		}
+		where += " AND " + column + " = u." + quoted(g.name+"_before")
 	}
-	t.update = fmt.Sprintf("UPDATE %s AS t SET %s FROM unnest(%s) AS u(%s) WHERE %s",
-		name, strings.Join(sets, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "), where)
-	return t
+	return fmt.Sprintf("UPDATE %s AS t SET %s FROM unnest(%s) AS u(%s) WHERE %s",
+		t.name, strings.Join(sets, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "), where)
 }
 
 func quoted(name string) string { return `"` + name + `"` }
@@ -203,8 +224,8 @@ func (t *table[R]) updates(cs []plant.Change) (string, []any) {
 	after, before := sides[R](cs)
 	args := collect(t.written(), after)
 	args = append(args, t.version.get(before))
-	if t.guard.name != "" {
-		args = append(args, t.guard.get(before))
+	for _, g := range t.guards {
+		args = append(args, g.get(before))
 	}
 	return t.update, args
 }

@@ -14,6 +14,8 @@ var tables = map[plant.Kind]writer{
 	plant.KindOrganisation: organisations, plant.KindFarm: farms, plant.KindProfile: profiles, plant.KindDevice: devices,
 	plant.KindEndpoint: endpoints, plant.KindRule: rules, plant.KindTelemetry: telemetry, plant.KindEvent: events,
 	plant.KindExecution: executions, plant.KindIntent: intents, plant.KindAttempt: attempts, plant.KindReceipt: receipts,
+	plant.KindCell: cells, plant.KindRoute: routes, plant.KindEquipment: equipments, plant.KindPallet: pallets, plant.KindOrder: orders,
+	plant.KindSlot: slots, plant.KindJob: jobs, plant.KindTask: tasks, plant.KindQuestion: questions, plant.KindAlarm: alarms,
 	plant.KindHold: holds, plant.KindKey: keys, plant.KindParked: parked, kindEntry: eventLog,
 }
 

@@ -79,6 +79,11 @@ func writeEnt(ctx context.Context, c *ent.Client, ch plant.Change) error {
 		rows.SetHold(u.Mutation(), r)
 		return u.Exec(ctx)
 	}
+	return updateCellEnt(ctx, c, ch)
+}
+
+// noUpdate: rows of this kind are only appended.
+func noUpdate(ch plant.Change) error {
 	return fmt.Errorf("%s of %s %s: this kind has no update", ch.Move, ch.After.Kind(), ch.After.Key())
 }
 
@@ -149,5 +154,5 @@ func insertEnt(ctx context.Context, c *ent.Client, row plant.Row) error {
 		rows.SetEntry(b.Mutation(), r.generation, &r.Entry)
 		return b.Exec(ctx)
 	}
-	return fmt.Errorf("%s %s: this kind has no table", row.Kind(), row.Key())
+	return insertCellEnt(ctx, c, row)
 }

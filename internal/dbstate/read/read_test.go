@@ -27,6 +27,7 @@ func id(seconds int, what string) string { return plant.DerivedID(at(seconds), w
 type plantStory struct {
 	*read.Reader
 	t     *testing.T
+	url   string
 	store *dbstate.Store
 	fence plant.Fence
 }
@@ -47,7 +48,7 @@ func story(t *testing.T) *plantStory {
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	state, err := s.Open(t.Context(), id(0, "life"))
 	require.NoError(t, err)
-	return &plantStory{Reader: r, t: t, store: s, fence: state.Fence()}
+	return &plantStory{Reader: r, t: t, url: url, store: s, fence: state.Fence()}
 }
 
 func (p *plantStory) insert(rows ...plant.Row) {

@@ -16,13 +16,14 @@ import (
 	"surehand/internal/term"
 )
 
-// TimelineItem is one thing that happened to a command. Kind is decided, attempt, attempt_ended, receipt or
-// move; the ones of the event log carry its seq.
+// TimelineItem is one thing that happened to a command, a part or an order. Kind is decided or move; of a command
+// attempt, attempt_ended or receipt; of a part or an order action, action_ended, question, answer, held, lifted or
+// ended. The ones of the event log carry its seq.
 type TimelineItem struct {
 	At     time.Time
 	Seq    int64 // 0: not of the event log
 	Kind   string
-	Text   string // move, topic, outcome or type, depending on kind
+	Text   string // move, topic, outcome, type or reason, depending on kind
 	From   string
 	To     string
 	Detail json.RawMessage // an object, for the curious
@@ -98,6 +99,11 @@ func (r *Reader) movesOf(ctx context.Context, i *plant.Intent) ([]TimelineItem, 
 	if err != nil {
 		return nil, found(err)
 	}
+	return moves(answer, plant.KindIntent, string(i.ID))
+}
+
+// moves reads log rows and keeps what their notes say about one row.
+func moves(answer pgx.Rows, kind plant.Kind, key string) ([]TimelineItem, error) {
 	lists, err := pgx.CollectRows(answer, func(row pgx.CollectableRow) ([]TimelineItem, error) {
 		var item TimelineItem
 		var message, actor, text string
@@ -112,7 +118,7 @@ func (r *Reader) movesOf(ctx context.Context, i *plant.Intent) ([]TimelineItem, 
 		item.Detail = detail(map[string]any{"message": message, "actor": actor})
 		var items []TimelineItem
 		for _, n := range notes {
-			if n.Kind == plant.KindIntent && n.Key == string(i.ID) {
+			if n.Kind == kind && n.Key == key {
 				item.Text, item.From, item.To = n.Move, n.From, n.To
 				items = append(items, item)
 			}
