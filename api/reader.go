@@ -40,3 +40,19 @@ type Reader interface {
 }
 
 var _ Reader = (*read.Reader)(nil)
+
+// Wanted next, of the production half (api is written against these; the filters are of package read):
+//
+//	Orders(ctx, read.OrderFilter{States []term.OrderState; Cursor string; Limit int}) (read.Page[*plant.Order], error)  newest first
+//	Order(ctx, term.OrderID) (*plant.Order, error)
+//	OrderTimeline(ctx, term.OrderID) ([]read.TimelineItem, error)
+//	Jobs(ctx, read.JobFilter{Order term.OrderID; States []term.JobState; Cursor; Limit}) (read.Page[*plant.Job], error)  by order and number
+//	Job(ctx, term.JobID); JobTimeline(ctx, term.JobID)
+//	Placed(ctx) ([]*plant.Job, error)  the parts in the cell
+//	Tasks(ctx, read.TaskFilter{States []term.TaskState; Order; Job; Equipment; Cursor; Limit}) (read.Page[*plant.Task], error)  newest first
+//	Task(ctx, term.TaskID)
+//	Pallets(ctx) ([]*plant.Pallet, error)  at the dock
+//	Cell(ctx) (*plant.Cell, error)  ErrNotFound before the first import
+//	Routes(ctx) ([]*plant.Route, error); Equipment(ctx) ([]*plant.Equipment, error); Slots(ctx) ([]*plant.Slot, error)
+//	Questions(ctx, read.QuestionFilter{OnlyOpen bool; Cursor; Limit}) (read.Page[*plant.Question], error); Question(ctx, term.QuestionID)
+//	Alarms(ctx, read.AlarmFilter{OnlyOpen bool; Cursor; Limit}) (read.Page[*plant.Alarm], error)

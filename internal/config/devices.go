@@ -14,7 +14,7 @@ func Devices(data []byte) (message.ImportDevices, []message.Problem) {
 		return message.ImportDevices{}, []message.Problem{*problem}
 	}
 	f := &form{}
-	o := f.object(root, "", "organisations", "farms", "profiles", "devices", "rules")
+	o := f.object(root, "", deviceKeys...)
 	var out message.ImportDevices
 	each(o, "organisations", []string{"id", "name"}, func(o object, id string) {
 		out.Organisations = append(out.Organisations, message.ImportOrganisation{ID: term.OrganisationID(id), Name: o.text("name"), Line: o.line})

@@ -1,5 +1,6 @@
-// Package config reads what people write: the product's own configuration, and the device half of a plant
-// (organisations, farms, profiles, devices, rules) as one YAML file.
+// Package config reads what people write: the product's own configuration, the device half of a plant
+// (organisations, farms, profiles, devices, rules) as one YAML file, and its production half (cell, equipment,
+// routes) as another, the plant file.
 //
 // It checks form only: known keys, types, enums, durations, bounds, things named twice in one file. Whether
 // names refer to something and values make sense is decided by the loop, which answers with the same line
