@@ -41,11 +41,13 @@ type Options struct {
 	Hub    *Hub
 	// ParseDevices reads a YAML configuration; nil: only JSON can be imported.
 	ParseDevices func([]byte) (message.ImportDevices, []message.Problem)
-	Metrics      http.Handler // nil: no /metrics
-	Version      string
-	Hosts        []string // further host names to answer to, in lower case; this machine's loopback always
-	Log          *slog.Logger
-	Now          func() time.Time
+	// ParsePlant reads a plant file (YAML); nil: none can be imported.
+	ParsePlant func([]byte) (message.ImportPlant, []message.Problem)
+	Metrics    http.Handler // nil: no /metrics
+	Version    string
+	Hosts      []string // further host names to answer to, in lower case; this machine's loopback always
+	Log        *slog.Logger
+	Now        func() time.Time
 }
 
 type server struct {
@@ -111,12 +113,62 @@ func (s *server) resources(r chi.Router) {
 	r.Get("/rules", s.reading(s.listRules))
 	r.Post("/configuration/import", s.handle(s.importConfiguration))
 
+	s.production(r)
+
 	r.Get("/holds", s.reading(s.listHolds))
 	r.Post("/holds/release", s.handle(s.releaseHold))
 
 	r.Get("/diagnostics/top-timeouts", s.reading(s.topTimeouts))
 	r.Get("/system", s.reading(s.system))
 	r.Post("/system/stop", s.handle(s.stop))
+}
+
+// production lists the routes of the cell.
+func (s *server) production(r chi.Router) {
+	r.Get("/orders", s.reading(s.listOrders))
+	r.Post("/orders", s.handle(s.createOrder))
+	r.Get("/orders/{id}", s.reading(s.showOrder))
+	r.Get("/orders/{id}/timeline", s.reading(s.orderTimeline))
+	r.Post("/orders/{id}/start", s.handle(s.ofOrder(startOrder)))
+	r.Post("/orders/{id}/pause", s.handle(s.ofOrder(pauseOrder)))
+	r.Post("/orders/{id}/resume", s.handle(s.ofOrder(resumeOrder)))
+	r.Post("/orders/{id}/cancel", s.handle(s.cancelOrder))
+	r.Post("/orders/{id}/pallets", s.handle(s.palletArrived))
+	r.Post("/pallets/{id}/leave", s.handle(s.palletLeft))
+
+	r.Get("/jobs", s.reading(s.listJobs))
+	r.Get("/jobs/{id}", s.reading(s.showJob))
+	r.Get("/jobs/{id}/timeline", s.reading(s.jobTimeline))
+	r.Post("/jobs/{id}/suspend", s.handle(s.ofJob(false, suspendJob)))
+	r.Post("/jobs/{id}/resume", s.handle(s.ofJob(false, resumeJob)))
+	r.Post("/jobs/{id}/rework", s.handle(s.reworkJob))
+	r.Post("/jobs/{id}/scrap", s.handle(s.ofJob(true, scrapJob)))
+	r.Post("/jobs/{id}/report", s.handle(s.reportPart))
+	r.Get("/tasks", s.reading(s.listTasks))
+	r.Get("/tasks/{id}", s.reading(s.showTask))
+
+	r.Get("/cell", s.reading(s.showCell))
+	r.Post("/cell/pause", s.handle(s.ofCell(pauseCell)))
+	r.Post("/cell/release", s.handle(s.ofCell(releaseCell)))
+	r.Post("/cell/refill", s.handle(s.plainly(message.RefillRequested{}, Root+"/cell")))
+	r.Post("/cell/compare", s.handle(s.plainly(message.CompareCell{}, Root+"/recovery")))
+	r.Get("/equipment", s.reading(s.listEquipment))
+	r.Get("/equipment/{id}", s.reading(s.showEquipment))
+	r.Post("/equipment/{id}/enable", s.handle(s.ofEquipment(enableEquipment)))
+	r.Post("/equipment/{id}/disable", s.handle(s.ofEquipment(disableEquipment)))
+
+	r.Get("/manual-actions", s.reading(s.listManualActions))
+	r.Get("/manual-actions/{id}", s.reading(s.showManualAction))
+	r.Post("/manual-actions/{id}/answer", s.handle(s.answerManualAction))
+	r.Get("/recovery", s.reading(s.showRecovery))
+	r.Post("/recovery/confirm", s.handle(s.confirmRecovery))
+	r.Get("/alarms", s.reading(s.listAlarms))
+	r.Post("/alarms/{id}/acknowledge", s.handle(s.acknowledgeAlarm))
+	r.Post("/alarms/{id}/shelve", s.handle(s.shelveAlarm))
+
+	r.Get("/routes", s.reading(s.listRoutes))
+	r.Get("/plant", s.reading(s.showPlant))
+	r.Post("/plant", s.handle(s.importPlant))
 }
 
 // handle gives every handler one way to fail.

@@ -15,7 +15,7 @@ import (
 
 func (s *server) listCommands(w http.ResponseWriter, r *http.Request) error {
 	q := queryOf(r, "state", "device", "endpoint", "rule", "farm", "holding", "cursor", "limit")
-	f := read.CommandFilter{States: q.states(), Device: term.DeviceID(q.text("device")), Endpoint: term.EndpointID(q.text("endpoint")),
+	f := read.CommandFilter{States: words[term.CommandState](q, "state"), Device: term.DeviceID(q.text("device")), Endpoint: term.EndpointID(q.text("endpoint")),
 		Rule: term.RuleID(q.text("rule")), Farm: term.FarmID(q.text("farm")), OnlyHolding: q.flag("holding"), Cursor: q.text("cursor"), Limit: q.limit()}
 	if q.fault != nil {
 		return q.fault

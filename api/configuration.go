@@ -77,13 +77,15 @@ func (s *server) importConfiguration(w http.ResponseWriter, r *http.Request) err
 		}
 		var problems []message.Problem
 		if in, problems = s.o.ParseDevices(data); len(problems) > 0 {
-			p := problem(http.StatusUnprocessableEntity, "invalid", "The file has %d faults; nothing was applied.", len(problems))
-			p.Problems = problems
-			return p
+			return faultsOfFile(problems)
 		}
 	}
 	return s.change(w, r, in, "")
 }
+
+// releasable holds end by a person's word alone. The others have a way of their own, which checks more: a recovery is
+// confirmed, a pause resumed or released, equipment enabled.
+var releasable = []term.HoldReason{term.HoldQuarantine, term.HoldParked}
 
 func (s *server) releaseHold(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
@@ -97,7 +99,7 @@ func (s *server) releaseHold(w http.ResponseWriter, r *http.Request) error {
 	if in.Subject == "" {
 		return invalid("/subject", "say what is held, such as %s or %s", plant.DeviceSubject("ID"), plant.DevicesSubject)
 	}
-	if !slices.Contains(in.Hold.Values(), string(in.Hold)) {
+	if !slices.Contains(releasable, in.Hold) {
 		return invalid("/hold", "none of: quarantine, parked")
 	}
 	if err := reasonGiven(in.Reason); err != nil {

@@ -37,10 +37,11 @@ type fakeReader struct {
 	err     error
 	filter  any    // the last one asked with
 	onLog   func() // called once, after the next reading of the log
+	cell    *fakeCell
 }
 
 func newFakeReader() *fakeReader {
-	return &fakeReader{fence: plant.Fence{Generation: "gen-1", Epoch: 7}, first: 1,
+	return &fakeReader{fence: plant.Fence{Generation: "gen-1", Epoch: 7}, first: 1, cell: newFakeCell(),
 		command: plant.Intent{ID: idA, Version: 3, State: term.Dispatched, DeviceID: "fan", EndpointID: "fan/on", Serial: "SN1",
 			Params: `{"on":true}`, TargetValue: term.Bool(true), HoldsEndpoint: true, CreatedAt: noon, UpdatedAt: noon}}
 }
@@ -148,8 +149,8 @@ func (f *fakeReader) Rules(_ context.Context, r read.RuleFilter) (read.Page[*pla
 	return page(f, r, &plant.Rule{ID: "cool"})
 }
 func (f *fakeReader) Holds(context.Context) ([]*plant.Hold, error) {
-	return []*plant.Hold{{ID: idA, Subject: plant.DeviceSubject("fan"), Reason: term.HoldQuarantine, At: noon},
-		{ID: idB, Subject: plant.DeviceSubject("other"), Reason: term.HoldParked, At: noon}}, f.asked(nil)
+	return append([]*plant.Hold{{ID: idA, Subject: plant.DeviceSubject("fan"), Reason: term.HoldQuarantine, At: noon},
+		{ID: idB, Subject: plant.DeviceSubject("other"), Reason: term.HoldParked, At: noon}}, f.cell.holds...), f.asked(nil)
 }
 func (f *fakeReader) LogAfter(_ context.Context, generation string, seq int64, limit int) ([]plant.Entry, plant.Fence, error) {
 	f.mu.Lock()
@@ -229,6 +230,12 @@ func newBench(t *testing.T) *bench {
 				return message.ImportDevices{}, []message.Problem{{Pointer: "/devices/0", Line: 3, Detail: "no"}}
 			}
 			return message.ImportDevices{Farms: []message.ImportFarm{{ID: "farm", Name: string(data)}}}, nil
+		},
+		ParsePlant: func(data []byte) (message.ImportPlant, []message.Problem) {
+			if strings.HasPrefix(string(data), "bad") {
+				return message.ImportPlant{}, []message.Problem{{Pointer: "/cell", Line: 3, Detail: "no"}}
+			}
+			return message.ImportPlant{Cell: message.ImportCell{Name: string(data)}, Equipment: []message.ImportEquipment{{ID: "m"}}, File: string(data)}, nil
 		}})
 	return b
 }

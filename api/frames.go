@@ -77,6 +77,12 @@ type (
 		OpenCommands []Command         `json:"openCommands"`
 		// Truncated: there are more open commands than these; GET /commands has them all.
 		Truncated bool `json:"truncated,omitempty"`
+		// Of the topics cell, questions and alarms; left out for who does not want them. Cell is also left out while no
+		// plant file was imported.
+		Cell          *Cell          `json:"cell,omitempty"`
+		OpenOrders    []Order        `json:"openOrders,omitzero"`
+		ManualActions []ManualAction `json:"manualActions,omitzero"`
+		Alarms        []Alarm        `json:"alarms,omitzero"`
 	}
 	resumedEvent struct {
 		Generation string            `json:"generation"`
@@ -106,7 +112,7 @@ type (
 )
 
 // topics are what a client wants to see, as a set.
-type topics uint8
+type topics uint16
 
 const (
 	topicCommands topics = 1 << iota
@@ -114,12 +120,15 @@ const (
 	topicExecutions
 	topicLinks
 	topicConfiguration
+	topicCell
+	topicQuestions
+	topicAlarms
 	topicLog  // every row, whatever it is about
 	allTopics = topicLog<<1 - 1
 )
 
 var topicNames = map[string]topics{"commands": topicCommands, "devices": topicDevices, "executions": topicExecutions,
-	"links": topicLinks, "configuration": topicConfiguration, "log": topicLog}
+	"links": topicLinks, "configuration": topicConfiguration, "cell": topicCell, "questions": topicQuestions, "alarms": topicAlarms, "log": topicLog}
 
 // parseTopics reads a comma-separated list; empty: all.
 func parseTopics(text string) (topics, error) {
@@ -130,7 +139,7 @@ func parseTopics(text string) (topics, error) {
 	for name := range strings.SplitSeq(text, ",") {
 		topic, ok := topicNames[name]
 		if !ok {
-			return 0, invalid("?topics", "%q is none of commands, devices, executions, links, configuration, log", name)
+			return 0, invalid("?topics", "%q is none of commands, devices, executions, links, configuration, cell, questions, alarms, log", name)
 		}
 		t |= topic
 	}
@@ -150,16 +159,35 @@ func topicsOf(e *plant.Entry) topics {
 		t |= topicLinks
 	case "ImportDevices":
 		t |= topicConfiguration
+	case "ImportPlant":
+		t |= topicConfiguration | topicCell
+	case "CreateOrder", "StartOrder", "PauseOrder", "ResumeOrder", "CancelOrder", "SuspendJob", "ResumeJob", "ReworkJob", "ScrapJob", "PauseCell",
+		"ReleaseCell", "EnableEquipment", "DisableEquipment", "PalletArrived", "PalletLeft", "RefillRequested", "EquipmentStatusChanged",
+		"MachineDone", "InspectionResult", "StepTimeout", "ScheduleTick", "RobotActionSucceeded", "RobotActionFailed", "ToolActionSucceeded",
+		"ToolActionFailed", "MachineStartSucceeded", "MachineStartFailed", "DoneAcknowledged":
+		t |= topicCell
+	case "ReportPart", "ConfirmRecovery", "CompareCell", "ResolveManualAction":
+		t |= topicCell | topicQuestions
+	case "AckAlarm", "ShelveAlarm":
+		t |= topicAlarms
 	}
 	for _, n := range e.Notes {
 		switch n.Kind {
 		case plant.KindIntent, plant.KindAttempt, plant.KindReceipt:
 			t |= topicCommands
-		case plant.KindDevice, plant.KindEvent, plant.KindHold:
+		case plant.KindDevice, plant.KindEvent:
 			t |= topicDevices
+		case plant.KindHold: // of a device or of something in the cell; a note does not say
+			t |= topicDevices | topicCell
+		case plant.KindCell, plant.KindEquipment, plant.KindSlot, plant.KindPallet, plant.KindOrder, plant.KindJob, plant.KindTask:
+			t |= topicCell
+		case plant.KindQuestion:
+			t |= topicQuestions
+		case plant.KindAlarm:
+			t |= topicAlarms
 		case plant.KindExecution:
 			t |= topicExecutions
-		case plant.KindOrganisation, plant.KindFarm, plant.KindProfile, plant.KindRule:
+		case plant.KindOrganisation, plant.KindFarm, plant.KindProfile, plant.KindRule, plant.KindRoute:
 			t |= topicConfiguration
 		}
 	}

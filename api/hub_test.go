@@ -210,13 +210,20 @@ func TestTopicsOfRows(t *testing.T) {
 		"link":                  {plant.Entry{Type: "LinkChanged"}, topicLinks},
 		"import":                {plant.Entry{Type: "ImportDevices", Notes: note(plant.KindDevice)}, topicConfiguration | topicDevices},
 		"rule changed":          {plant.Entry{Type: "ImportDevices", Notes: note(plant.KindRule)}, topicConfiguration},
-		"hold":                  {plant.Entry{Type: "DatabaseTravelled", Notes: note(plant.KindHold)}, topicLinks | topicDevices},
+		"hold":                  {plant.Entry{Type: "DatabaseTravelled", Notes: note(plant.KindHold)}, topicLinks | topicDevices | topicCell},
+		"a paused order":        {plant.Entry{Type: "PauseOrder", Notes: note(plant.KindHold)}, topicCell | topicDevices},
+		"a move of the robot":   {plant.Entry{Type: "ScheduleTick", Notes: append(note(plant.KindJob), note(plant.KindTask)...)}, topicCell},
+		"a refused action":      {plant.Entry{Type: "RobotActionFailed"}, topicCell},
+		"a question is opened":  {plant.Entry{Type: "StepTimeout", Notes: append(note(plant.KindQuestion), note(plant.KindAlarm)...)}, topicCell | topicQuestions | topicAlarms},
+		"a refused answer":      {plant.Entry{Type: "ResolveManualAction"}, topicCell | topicQuestions},
+		"a shelved alarm":       {plant.Entry{Type: "ShelveAlarm", Notes: note(plant.KindAlarm)}, topicAlarms},
+		"a plant file":          {plant.Entry{Type: "ImportPlant", Notes: append(note(plant.KindRoute), note(plant.KindEquipment)...)}, topicConfiguration | topicCell},
 		"nothing anybody knows": {plant.Entry{Type: "New"}, 0},
 		"more than is named":    {plant.Entry{Type: "New", NotesLeftOut: 1}, allTopics},
 	} {
 		require.Equal(t, c.want|topicLog, topicsOf(&c.entry), name)
 	}
-	all, err := parseTopics("commands,devices,executions,links,configuration,log")
+	all, err := parseTopics("commands,devices,executions,links,configuration,cell,questions,alarms,log")
 	require.NoError(t, err)
 	require.Equal(t, allTopics, all)
 }

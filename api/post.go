@@ -52,7 +52,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request, p message.Payloa
 	select {
 	case a := <-answer:
 		if outcomeStatus(a.Outcome.Code) != http.StatusOK {
-			return problemOfOutcome(a.Outcome)
+			return s.withCurrent(r.Context(), problemOfOutcome(a.Outcome), p)
 		}
 		done := posted{Outcome: outcomeJSON(a.Outcome), MessageID: m.ID}
 		if _, isCommand := p.(message.SendCommand); isCommand && strings.HasPrefix(a.Outcome.Subject, intentSubject("")) {

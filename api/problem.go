@@ -33,6 +33,8 @@ type Problem struct {
 	ID        string            `json:"id,omitempty"`
 	Seq       int64             `json:"seq,omitempty"`
 	Problems  []message.Problem `json:"problems,omitempty"`
+	// Current is a manual action as it is now, when an answer met a changed one.
+	Current *ManualAction `json:"current,omitempty"`
 
 	retryAfter int // seconds; 0: no such header
 	cause      error

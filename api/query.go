@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"surehand/internal/term"
 )
 
 const (
@@ -97,18 +95,22 @@ func word[W interface {
 	return w
 }
 
-// states reads a comma-separated list of command states.
-func (q *query) states() []term.CommandState {
-	text := q.text("state")
+// words reads a comma-separated list out of a closed vocabulary.
+func words[W interface {
+	~string
+	Values() []string
+}](q *query, name string) []W {
+	text := q.text(name)
 	if text == "" {
 		return nil
 	}
-	var states []term.CommandState
+	known := W("").Values()
+	var list []W
 	for s := range strings.SplitSeq(text, ",") {
-		if !slices.Contains(term.CommandStates(), term.CommandState(s)) {
-			q.bad("state", "%q is none of: %s", s, strings.Join(term.CommandState("").Values(), ", "))
+		if !slices.Contains(known, s) {
+			q.bad(name, "%q is none of: %s", s, strings.Join(known, ", "))
 		}
-		states = append(states, term.CommandState(s))
+		list = append(list, W(s))
 	}
-	return states
+	return list
 }

@@ -34,25 +34,27 @@ type Reader interface {
 	Rules(context.Context, read.RuleFilter) (read.Page[*plant.Rule], error)
 	Holds(context.Context) ([]*plant.Hold, error)
 
+	Orders(context.Context, read.OrderFilter) (read.Page[*plant.Order], error)
+	Order(context.Context, term.OrderID) (*plant.Order, error)
+	OrderTimeline(context.Context, term.OrderID) ([]read.TimelineItem, error)
+	Jobs(context.Context, read.JobFilter) (read.Page[*plant.Job], error)
+	Job(context.Context, term.JobID) (*plant.Job, error)
+	JobTimeline(context.Context, term.JobID) ([]read.TimelineItem, error)
+	Tasks(context.Context, read.TaskFilter) (read.Page[*plant.Task], error)
+	Task(context.Context, term.TaskID) (*plant.Task, error)
+
+	Overview(context.Context) (read.CellOverview, error)
+	Cell(context.Context) (*plant.Cell, error)
+	Routes(context.Context) ([]*plant.Route, error)
+	Equipment(context.Context) ([]*plant.Equipment, error)
+	Slots(context.Context) ([]*plant.Slot, error)
+	Questions(context.Context, read.QuestionFilter) (read.Page[*plant.Question], error)
+	Question(context.Context, term.QuestionID) (*plant.Question, error)
+	Alarms(context.Context, read.AlarmFilter) (read.Page[*plant.Alarm], error)
+
 	LogAfter(ctx context.Context, generation string, seq int64, limit int) ([]plant.Entry, plant.Fence, error)
 	LogPage(context.Context, read.LogFilter) (read.Page[*plant.Entry], error)
 	Parked(ctx context.Context, cursor string, limit int) (read.Page[*plant.Parked], error)
 }
 
 var _ Reader = (*read.Reader)(nil)
-
-// Wanted next, of the production half (api is written against these; the filters are of package read):
-//
-//	Orders(ctx, read.OrderFilter{States []term.OrderState; Cursor string; Limit int}) (read.Page[*plant.Order], error)  newest first
-//	Order(ctx, term.OrderID) (*plant.Order, error)
-//	OrderTimeline(ctx, term.OrderID) ([]read.TimelineItem, error)
-//	Jobs(ctx, read.JobFilter{Order term.OrderID; States []term.JobState; Cursor; Limit}) (read.Page[*plant.Job], error)  by order and number
-//	Job(ctx, term.JobID); JobTimeline(ctx, term.JobID)
-//	Placed(ctx) ([]*plant.Job, error)  the parts in the cell
-//	Tasks(ctx, read.TaskFilter{States []term.TaskState; Order; Job; Equipment; Cursor; Limit}) (read.Page[*plant.Task], error)  newest first
-//	Task(ctx, term.TaskID)
-//	Pallets(ctx) ([]*plant.Pallet, error)  at the dock
-//	Cell(ctx) (*plant.Cell, error)  ErrNotFound before the first import
-//	Routes(ctx) ([]*plant.Route, error); Equipment(ctx) ([]*plant.Equipment, error); Slots(ctx) ([]*plant.Slot, error)
-//	Questions(ctx, read.QuestionFilter{OnlyOpen bool; Cursor; Limit}) (read.Page[*plant.Question], error); Question(ctx, term.QuestionID)
-//	Alarms(ctx, read.AlarmFilter{OnlyOpen bool; Cursor; Limit}) (read.Page[*plant.Alarm], error)

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,11 +45,13 @@ var reads = map[string]string{
 	"/readyz":                          "/readyz",
 }
 
-// writes has every route that posts, with a body that is taken and the message that it becomes.
-var writes = []struct {
+type write struct {
 	route, path, body string
 	payload           message.Payload
-}{
+}
+
+// writes has every route that posts, with a body that is taken and the message that it becomes.
+var writes = []write{
 	{"/api/v1/commands", "/api/v1/commands", `{"endpoint":"fan/on","value":true,"reason":"hot","reassert":true}`,
 		message.SendCommand{Endpoint: "fan/on", Value: term.Bool(true), Reason: "hot", Reassert: true}},
 	{"/api/v1/commands/{id}/cancel", "/api/v1/commands/" + idA + "/cancel", `{"reason":"wrong"}`, message.CancelCommand{IntentID: idA, Reason: "wrong"}},
@@ -61,21 +65,27 @@ var writes = []struct {
 	{"/api/v1/system/stop", "/api/v1/system/stop", `{"drain":true}`, message.StopRequested{Drain: true}},
 }
 
+func allReads() map[string]string {
+	all := maps.Clone(reads)
+	maps.Copy(all, cellReads)
+	return all
+}
+
 // proves D-22
 func TestEveryRouteAnswers(t *testing.T) {
 	b := newBench(t)
-	for route, path := range reads {
+	for route, path := range allReads() {
 		w := b.ask(http.MethodGet, path, "")
 		require.Equal(t, http.StatusOK, w.Code, route+": "+w.Body.String())
 		require.Equal(t, "application/json", w.Header().Get("Content-Type"))
 		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 		require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
 	}
-	tried := map[string]bool{"GET /api/v1/stream": true} // stream_test.go
-	for route := range reads {
+	tried := map[string]bool{"GET /api/v1/stream": true, "POST /api/v1/plant": true} // stream_test.go, cell_test.go
+	for route := range allReads() {
 		tried["GET "+route] = true
 	}
-	for _, c := range writes {
+	for _, c := range append(slices.Clone(writes), cellWrites...) {
 		w := b.ask(http.MethodPost, c.path, c.body)
 		require.Equal(t, http.StatusOK, w.Code, c.route+": "+w.Body.String())
 		m := b.loop.last(t)
@@ -155,7 +165,7 @@ func TestFaultsOfReading(t *testing.T) {
 	for cause, status := range map[error]int{errors.New("ERROR: secret detail (SQLSTATE XX000)"): http.StatusInternalServerError,
 		fmt.Errorf("secret host: %w", io.ErrUnexpectedEOF): http.StatusServiceUnavailable, read.ErrCursor: http.StatusUnprocessableEntity} {
 		b.reader.set(func(f *fakeReader) { f.err = cause })
-		for route, path := range reads {
+		for route, path := range allReads() {
 			if route == "/healthz" || route == "/readyz" || route == "/api/v1/system" {
 				continue
 			}

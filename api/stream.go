@@ -31,7 +31,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request) error {
 		return busy("stopping", 5, "The process is ending.")
 	}
 	defer hub.dismiss()
-	opening, from, err := s.opening(r)
+	opening, from, err := s.opening(r, wanted)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request) error {
 
 // opening is how a stream begins, and the position after which rows follow. It is read before anything is
 // written, so that a database that is away is an ordinary answer.
-func (s *server) opening(r *http.Request) ([]frame, position, error) {
+func (s *server) opening(r *http.Request, wanted topics) ([]frame, position, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), readWithin)
 	defer cancel()
 	fence, err := s.o.Reader.Fence(ctx)
@@ -72,7 +72,7 @@ func (s *server) opening(r *http.Request) ([]frame, position, error) {
 	now := position{fence.Generation, fence.Seq}
 	given := r.Header.Get("Last-Event-ID")
 	if given == "" {
-		snapshot, err := s.snapshot(ctx, fence)
+		snapshot, err := s.snapshot(ctx, fence, wanted)
 		return []frame{snapshot}, now, err
 	}
 	last, reason, err := s.resumable(ctx, given, now)
@@ -82,7 +82,7 @@ func (s *server) opening(r *http.Request) ([]frame, position, error) {
 	if reason == "" {
 		return []frame{jsonFrame("resumed", resumedEvent{now.generation, now.seq, fence.Epoch, s.o.Hub.Links()})}, last, nil
 	}
-	snapshot, err := s.snapshot(ctx, fence)
+	snapshot, err := s.snapshot(ctx, fence, wanted)
 	return []frame{jsonFrame("reset", resetEvent{reason, now.generation, now.seq}), snapshot}, now, err
 }
 
@@ -110,7 +110,7 @@ func (s *server) resumable(ctx context.Context, given string, now position) (las
 // snapshot is read after its fence: it may hold more than the fence says, never less, and the rows after the
 // fence say the rest again. Open are the commands that may still move by themselves and those that hold their
 // endpoint.
-func (s *server) snapshot(ctx context.Context, fence plant.Fence) (frame, error) {
+func (s *server) snapshot(ctx context.Context, fence plant.Fence, wanted topics) (frame, error) {
 	live, err := s.o.Reader.Commands(ctx, read.CommandFilter{States: []term.CommandState{term.PendingDispatch, term.Dispatched, term.Acknowledged, term.Retrying}, Limit: maxLimit})
 	if err != nil {
 		return frame{}, err
@@ -123,8 +123,12 @@ func (s *server) snapshot(ctx context.Context, fence plant.Fence) (frame, error)
 		return -cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version)) // the newer version of the two first
 	})
 	open = slices.CompactFunc(open, func(a, b *plant.Intent) bool { return a.ID == b.ID })
-	f := jsonFrame("snapshot", snapshotEvent{Generation: fence.Generation, Seq: fence.Seq, Epoch: fence.Epoch, Links: s.o.Hub.Links(),
-		OpenCommands: convert(open, commandJSON), Truncated: live.Next != "" || holding.Next != ""})
+	shown := snapshotEvent{Generation: fence.Generation, Seq: fence.Seq, Epoch: fence.Epoch, Links: s.o.Hub.Links(),
+		OpenCommands: convert(open, commandJSON), Truncated: live.Next != "" || holding.Next != ""}
+	if err := s.snapshotOfCell(ctx, &shown, wanted); err != nil {
+		return frame{}, err
+	}
+	f := jsonFrame("snapshot", shown)
 	f.at = position{fence.Generation, fence.Seq}
 	return f, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -16,6 +17,7 @@ import (
 
 	"surehand/internal/config"
 	"surehand/internal/dbstate/migrate"
+	"surehand/internal/message"
 	"surehand/internal/observe"
 	"surehand/internal/service"
 )
@@ -23,24 +25,34 @@ import (
 type commands struct {
 	Config string `help:"Configuration file (YAML); the environment wins over it." short:"c" type:"path" placeholder:"FILE"`
 
-	Serve   serveCommand   `cmd:"" help:"Run until SIGTERM, or until 'surehand stop'."`
-	Stop    stopCommand    `cmd:"" help:"Ask the running process to end."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database to the schema of this version."`
-	Check   checkCommand   `cmd:"" help:"Check the configuration, and a device file, without running anything."`
-	Import  importCommand  `cmd:"" help:"Send a device file to the running process."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve    serveCommand    `cmd:"" help:"Run until SIGTERM, or until 'surehand stop'."`
+	Stop     stopCommand     `cmd:"" help:"Ask the running process to end."`
+	Migrate  migrateCommand  `cmd:"" help:"Bring the database to the schema of this version."`
+	Check    checkCommand    `cmd:"" help:"Check the configuration, and a device or plant file, without running anything."`
+	Import   importCommand   `cmd:"" help:"Send a device or plant file to the running process."`
+	Order    orderCommand    `cmd:"" help:"Work orders of the production cell."`
+	Pallet   palletCommand   `cmd:"" help:"Pallets at the dock."`
+	Recovery recoveryCommand `cmd:"" help:"What a person has to answer before the cell goes on."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
+
+	in  io.Reader // of a person's yes
+	out io.Writer
 }
 
 func main() {
-	var c commands
-	parser := kong.Must(&c, kong.Name("surehand"), kong.Description("Runs fleets of MQTT devices: a physical action is never fired twice, never lost, and never called done without proof."),
-		kong.UsageOnError())
+	c := commands{in: os.Stdin, out: os.Stdout}
+	parser := c.parser()
 	k, err := parser.Parse(os.Args[1:])
 	parser.FatalIfErrorf(err)
 	if err := k.Run(&c); err != nil {
 		fmt.Fprintln(os.Stderr, "surehand:", err)
 		os.Exit(1)
 	}
+}
+
+func (c *commands) parser() *kong.Kong {
+	return kong.Must(c, kong.Name("surehand"), kong.UsageOnError(),
+		kong.Description("Runs fleets of MQTT devices and a production cell: a physical action is never fired twice, never lost, and never called done without proof."))
 }
 
 // load reads the configuration and makes the logger that it asks for.
@@ -133,31 +145,41 @@ func (*migrateStatus) Run(c *commands) error {
 }
 
 type checkCommand struct {
-	Devices string `arg:"" optional:"" help:"Device file (YAML)." type:"existingfile"`
+	File string `arg:"" optional:"" help:"Device or plant file (YAML)." type:"existingfile"`
 }
 
 func (k *checkCommand) Run(c *commands) error {
 	if _, _, err := c.load(); err != nil {
 		return err
 	}
-	if k.Devices == "" {
-		fmt.Println("The configuration is well formed.")
-		return nil
+	if k.File == "" {
+		_, err := fmt.Fprintln(c.out, "The configuration is well formed.")
+		return err
 	}
-	data, err := os.ReadFile(k.Devices)
+	data, err := os.ReadFile(k.File)
 	if err != nil {
 		return err
 	}
-	devices, problems := config.Devices(data)
-	for _, p := range problems {
-		fmt.Fprintf(os.Stderr, "%s:%d: %s %s\n", k.Devices, p.Line, p.Pointer, p.Detail)
+	kind, found := "device", ""
+	var problems []message.Problem
+	if config.IsPlant(data) {
+		var p message.ImportPlant
+		p, problems = config.Plant(data)
+		kind, found = "plant", fmt.Sprintf("%d equipment, %d routes", len(p.Equipment), len(p.Routes))
+	} else {
+		var d message.ImportDevices
+		d, problems = config.Devices(data)
+		found = fmt.Sprintf("%d profiles, %d devices, %d rules", len(d.Profiles), len(d.Devices), len(d.Rules))
 	}
 	if len(problems) > 0 {
-		return errors.New("the device file has faults")
+		text := "the " + kind + " file has faults"
+		for _, p := range problems {
+			text += fmt.Sprintf("\n%s:%d: %s %s", k.File, p.Line, p.Pointer, p.Detail)
+		}
+		return errors.New(text)
 	}
-	fmt.Printf("Well formed: %d profiles, %d devices, %d rules. References are checked when it is imported.\n",
-		len(devices.Profiles), len(devices.Devices), len(devices.Rules))
-	return nil
+	_, err = fmt.Fprintf(c.out, "Well formed: %s. References are checked when it is imported.\n", found)
+	return err
 }
 
 type versionCommand struct{}

@@ -59,7 +59,7 @@ var invariants = []struct {
 		SELECT a.id::text FROM command_attempts a JOIN command_attempts b ON b.intent_id = a.intent_id AND b.number > a.number WHERE b.epoch < a.epoch
 		UNION ALL SELECT id::text FROM command_attempts WHERE epoch > (SELECT epoch FROM loop_state)`},
 	{16, "nothing was parked, held, or refused as broken input", `
-		SELECT 'parked ' || reason FROM parked_messages UNION ALL SELECT 'hold ' || subject || ' ' || why FROM holds
+		SELECT 'parked ' || reason FROM parked_messages UNION ALL SELECT 'hold ' || subject || ' ' || why FROM holds WHERE reason IN ('parked','quarantine')
 		UNION ALL SELECT 'receipt ' || coalesce(reason, '') FROM device_command_receipts WHERE type = 'rejected'`},
 	{18, "what was refused, failed, expired or is uncertain says why", `
 		SELECT 'execution ' || id FROM automation_rule_executions WHERE outcome IN ('refused','failed') AND coalesce(reason, '') = ''
@@ -70,6 +70,10 @@ var invariants = []struct {
 func (w *world) checkDatabase() {
 	w.t.Helper()
 	for _, i := range invariants {
+		found := w.rows(i.broken)
+		assert.Empty(w.t, found[:min(len(found), 10)], "invariant %d: %s; %d rows break it", i.number, i.says, len(found))
+	}
+	for _, i := range cellInvariants {
 		found := w.rows(i.broken)
 		assert.Empty(w.t, found[:min(len(found), 10)], "invariant %d: %s; %d rows break it", i.number, i.says, len(found))
 	}

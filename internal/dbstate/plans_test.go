@@ -26,6 +26,12 @@ func TestUpdatesUseTheKey(t *testing.T) {
 		plant.KindExecution: &plant.Execution{ID: term.ExecutionID(id)},
 		plant.KindIntent:    &plant.Intent{ID: term.IntentID(id), ExecutionID: term.ExecutionID(id)},
 		plant.KindAttempt:   &plant.Attempt{ID: term.AttemptID(id), IntentID: term.IntentID(id)},
+		plant.KindOrder:     &plant.Order{ID: "x"},
+		plant.KindJob:       &plant.Job{ID: "x"},
+		plant.KindSlot:      &plant.Slot{ID: "x"},
+		plant.KindTask:      &plant.Task{ID: term.TaskID(id)},
+		plant.KindQuestion:  &plant.Question{ID: term.QuestionID(id)},
+		plant.KindAlarm:     &plant.Alarm{ID: term.AlarmID(id)},
 	} {
 		update, args := tables[kind].updates([]plant.Change{{Before: row, After: row}})
 		found, err := s.conn.Query(t.Context(), "EXPLAIN "+update, args...)

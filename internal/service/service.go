@@ -289,7 +289,7 @@ func (s *Service) learn(ctx context.Context) {
 // handler is the HTTP interface of this service.
 func (s *Service) handler() http.Handler {
 	return api.New(api.Options{
-		Reader: s.reader, Post: s.loop.Post, Hub: s.hub, ParseDevices: config.Devices, Metrics: s.metrics.Handler(), Version: s.options.Version,
+		Reader: s.reader, Post: s.loop.Post, Hub: s.hub, ParseDevices: config.Devices, ParsePlant: config.Plant, Metrics: s.metrics.Handler(), Version: s.options.Version,
 		Log: s.log, Health: func() api.Health {
 			h := s.loop.Health()
 			return api.Health{Opened: h.Epoch != 0, LastTurn: h.LastTurn, DatabaseAway: h.DatabaseAway, Epoch: h.Epoch,

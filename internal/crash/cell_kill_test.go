@@ -1,0 +1,120 @@
+package crash
+
+import (
+	"context"
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"surehand/internal/simulator/line"
+)
+
+var cellKills = flag.Int("cellkills", 6, "how often TestCellKill kills the process within one order")
+
+// proves C-19 C-7 X-2: an order of twelve parts on real wires; the process is killed at random moments, an honest
+// operator answers what is asked after each restart, and the plant counts no action twice and no part lost.
+func TestCellKill(t *testing.T) {
+	t.Parallel()
+	c := newCell(t)
+	c.begin("WO-1", 12)
+	inDoubt, asked := 0, 0
+	for range *cellKills {
+		c.moment(20*time.Millisecond, 900*time.Millisecond)
+		if c.ended() {
+			break
+		}
+		n, m := c.killAndCompare()
+		inDoubt, asked = inDoubt+n, asked+m
+		until(t, 60*time.Second, "the cell goes on", func() bool {
+			c.operate()
+			return c.ended() || c.number("SELECT count(*) FROM holds WHERE is_open AND subject = 'cell'") == 0
+		})
+	}
+	c.operateUntilEnded(3 * time.Minute)
+	c.checkCell()
+	t.Logf("%d kills, %d actions in doubt, %d questions", *cellKills, inDoubt, asked)
+}
+
+// killAndCompare kills the process, starts it again and demands that exactly the robot's actions that were under way
+// are asked about.
+func (c *cell) killAndCompare() (inDoubt, asked int) {
+	c.t.Helper()
+	c.process.Kill()
+	open := c.rows("SELECT id::text FROM tasks WHERE is_open AND type <> 'START_MACHINE'")
+	before := c.number("SELECT count(*) FROM manual_actions WHERE state = 'OPEN' AND finding <> 'action_unknown'")
+	c.start().Ready(30 * time.Second)
+	c.compared()
+	var about []string
+	for _, q := range c.questions() {
+		if string(q.Finding) == "action_unknown" {
+			about = append(about, string(q.TaskID))
+		}
+	}
+	var want []string
+	for _, row := range open {
+		want = append(want, row[0])
+	}
+	require.Equal(c.t, want, about, "the questions after the restart")
+	require.Equal(c.t, before, c.number("SELECT count(*) FROM manual_actions WHERE state = 'OPEN' AND finding <> 'action_unknown'"), "other questions")
+	return len(want), len(about)
+}
+
+// The boundaries of an action on the wire: the process dies while the robot or a machine is held exactly there.
+func TestCellKilledAtEveryBoundary(t *testing.T) {
+	t.Parallel()
+	begun := func(n int) func(line.Truth) bool {
+		return func(truth line.Truth) bool { return len(truth.Actions) >= n }
+	}
+	for _, b := range []struct {
+		name  string
+		hold  func(c *cell) // before the order is started
+		await func(c *cell, ctx context.Context) error
+		letGo func(c *cell) // after the process is dead
+	}{
+		{"the robot has begun and not picked", func(c *cell) { c.plant.Robot().SetFaults(line.RobotFaults{StickBeforePick: 1, Strikes: 1}) },
+			func(c *cell, ctx context.Context) error { return c.plant.Wait(ctx, begun(1)) }, func(c *cell) { c.plant.Robot().Free() }},
+		{"the robot holds the part", func(c *cell) { c.plant.Robot().SetFaults(line.RobotFaults{StickAfterPick: 1, Strikes: 1}) },
+			func(c *cell, ctx context.Context) error {
+				return c.plant.Wait(ctx, func(truth line.Truth) bool { return truth.Parts["1.1"].At == line.Gripper })
+			}, func(c *cell) { c.plant.Robot().Free() }},
+		{"the robot holds the part and its controller is restarted", func(c *cell) { c.plant.Robot().SetFaults(line.RobotFaults{StickAfterPick: 1, Strikes: 1}) },
+			func(c *cell, ctx context.Context) error {
+				return c.plant.Wait(ctx, func(truth line.Truth) bool { return truth.Parts["1.1"].At == line.Gripper })
+			}, func(c *cell) { require.NoError(c.t, c.plant.Robot().Restart()) }},
+		{"the robot has placed and not said so", func(c *cell) { c.plant.Robot().SetFaults(line.RobotFaults{StickBeforeEnd: 1, Strikes: 1}) },
+			func(c *cell, ctx context.Context) error {
+				return c.plant.Wait(ctx, func(truth line.Truth) bool { return truth.Parts["1.1"].At == bufferFirst })
+			}, func(c *cell) { c.plant.Robot().Free() }},
+		{"the action's go was written and its answer lost", func(c *cell) { c.plant.Robot().SetLinkFaults(line.LinkFaults{LoseGoAnswer: 1, Strikes: 1}) },
+			func(c *cell, ctx context.Context) error { return c.plant.Wait(ctx, begun(1)) }, func(*cell) {}},
+		{"the machine works", func(c *cell) { c.plant.Machine("lathe").SetFaults(line.MachineFaults{NeverFinish: 1, Strikes: 1}) },
+			func(c *cell, ctx context.Context) error {
+				return c.plant.Wait(ctx, func(truth line.Truth) bool { return len(truth.Cycles) > 0 })
+			}, func(c *cell) { c.plant.Machine("lathe").Finish(1) }},
+		{"the machine was started and its answer lost", func(c *cell) { c.plant.Machine("lathe").SetLinkFaults(line.LinkFaults{LoseGoAnswer: 1, Strikes: 1}) },
+			func(c *cell, ctx context.Context) error {
+				return c.plant.Wait(ctx, func(truth line.Truth) bool { return len(truth.Cycles) > 0 })
+			}, func(*cell) {}},
+		{"the machine's done was doubled", func(c *cell) { c.plant.Machine("lathe").SetFaults(line.MachineFaults{DoubleDone: 1, Strikes: 1}) },
+			func(c *cell, ctx context.Context) error {
+				return c.plant.Wait(ctx, func(truth line.Truth) bool { return len(truth.Cycles) > 0 && !truth.Cycles[0].Ended.IsZero() })
+			}, func(*cell) {}},
+	} {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			c := newCell(t)
+			b.hold(c)
+			c.begin("WO-1", 3)
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			defer cancel()
+			require.NoError(t, b.await(c, ctx))
+			c.process.Kill()
+			b.letGo(c)
+			c.killAndCompare()
+			c.operateUntilEnded(2 * time.Minute)
+			c.checkCell()
+		})
+	}
+}
