@@ -81,8 +81,8 @@ func TestCellWithAFrozenRobot(t *testing.T) {
 	t.Run("late success before the answer", func(t *testing.T) {
 		t.Parallel()
 		c := frozen(t)
-		c.plant.Robot().Free()
 		c.plant.Robot().Thaw()
+		c.free()
 		until(t, 20*time.Second, "its own result resolves it", func() bool {
 			return c.number("SELECT count(*) FROM manual_actions WHERE finding = 'action_unknown' AND answer = 'evidence' AND answered_by = 'surehand'") == 1
 		})
@@ -93,8 +93,8 @@ func TestCellWithAFrozenRobot(t *testing.T) {
 		t.Parallel()
 		c := frozen(t)
 		c.says(term.FindTaskUnknown, term.AnswerGripper)
-		c.plant.Robot().Free()
 		c.plant.Robot().Thaw()
+		c.free()
 		c.asks(term.FindLateSuccess)
 		require.Positive(t, c.number("SELECT count(*) FROM alarms WHERE type = 'late_success' AND is_open"))
 		c.operateUntilEnded(2 * time.Minute)
@@ -154,7 +154,7 @@ func TestCellAnswerToWhatHasChanged(t *testing.T) {
 	status, answer := c.post("/manual-actions/"+string(seen.ID)+"/answer", map[string]any{"version": seen.Version, "hash": seen.Hash, "answer": term.AnswerGripper, "reason": "I looked"})
 	require.Equal(t, http.StatusConflict, status)
 	require.Equal(t, "changed", answer["code"], "%v", answer)
-	require.NotEmpty(t, answer["question"], "the answer carries the question as it is now: %v", answer)
+	require.NotEmpty(t, answer["current"], "the answer carries the question as it is now: %v", answer)
 	c.operateUntilEnded(2 * time.Minute)
 	c.checkCell()
 }

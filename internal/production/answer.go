@@ -2,6 +2,7 @@ package production
 
 import (
 	"fmt"
+	"slices"
 
 	"surehand/internal/plant"
 	"surehand/internal/term"
@@ -20,32 +21,46 @@ func AnswerTask(tx *plant.Tx, t *plant.Task, word, actor string) string {
 		} else {
 			tx.FailTask(t.ID, term.PartGripper, by)
 		}
-	case word == term.AnswerDone:
-		j, _ := tx.State().Job(t.JobID)
-		if why := canLand(tx, t, j); why != "" {
+	default:
+		if why := answerMove(tx, t, word, by); why != "" {
 			return why
 		}
-		at := term.PartAtTo
-		if t.To.Type == term.OnRobot {
-			at = term.PartGripper
-		}
-		tx.FinishTask(t.ID, at)
-		place(tx, t, term.PartAtTo)
-	case word == term.AnswerNotDone:
-		tx.FailTask(t.ID, term.PartAtFrom, by)
-		place(tx, t, term.PartAtFrom)
-	case word == term.AnswerGripper:
-		tx.FailTask(t.ID, term.PartGripper, by)
-		place(tx, t, term.PartGripper)
 	}
 	tx.ResolveAlarm(term.AlarmTaskUnknown, plant.EquipmentSubject(t.EquipmentID))
 	return ""
 }
 
-// canLand says why a part cannot be recorded on the target of its own action.
-func canLand(tx *plant.Tx, t *plant.Task, j *plant.Job) string {
-	if other, taken := tx.State().JobAt(t.To); taken && t.To.Type != term.OnRobot && other.ID != j.ID {
-		return fmt.Sprintf("%s is recorded on %s", other.ID, t.To)
+// answerMove lets the record follow a person's word about where a move left its part.
+func answerMove(tx *plant.Tx, t *plant.Task, word, by string) string {
+	at := map[string]term.PartAt{term.AnswerDone: term.PartAtTo, term.AnswerNotDone: term.PartAtFrom, term.AnswerGripper: term.PartGripper}[word]
+	if why := canLand(tx, t, at); why != "" {
+		return why
+	}
+	switch {
+	case word != term.AnswerDone:
+		tx.FailTask(t.ID, at, by)
+	case t.To.Type == term.OnRobot:
+		tx.FinishTask(t.ID, term.PartGripper)
+	default:
+		tx.FinishTask(t.ID, at)
+	}
+	place(tx, t, at)
+	return ""
+}
+
+// canLand says why a part cannot be recorded where its own action left it; empty: it can. Nothing else is brought to a
+// place that an action is heading for, so this is met only by a record that contradicts itself.
+func canLand(tx *plant.Tx, t *plant.Task, at term.PartAt) string {
+	j, open := tx.State().Job(t.JobID)
+	p := placeOf(t, at)
+	if !open || j.Position == p {
+		return ""
+	}
+	if other, taken := tx.State().JobAt(p); taken && other.ID != j.ID && p.Occupies() {
+		return fmt.Sprintf("%s is recorded on %s", other.ID, p)
+	}
+	if s, ok := tx.State().Slot(term.SlotID(p.Ref)); p.Type == term.OnEquipment && (!ok || s.State != term.SlotEmpty) {
+		return fmt.Sprintf("slot %s is not empty in the record", p.Ref)
 	}
 	return ""
 }
@@ -59,7 +74,7 @@ func answerStart(tx *plant.Tx, t *plant.Task, word, by string) string {
 	case term.AnswerFinished:
 		started(tx, t)
 		for _, n := range t.Slots {
-			if s, ok := tx.State().Slot(term.NewSlotID(t.EquipmentID, n)); ok {
+			if s, ok := tx.State().Slot(term.NewSlotID(t.EquipmentID, n)); ok && covers(t, s) {
 				if j, ok := tx.State().Job(s.JobID); ok && j.State == term.Processing {
 					StepByPerson(tx, j, "", by)
 				}
@@ -75,10 +90,21 @@ func StepByPerson(tx *plant.Tx, j *plant.Job, pass, actor string) {
 	if s, ok := tx.State().Slot(term.SlotID(j.Position.Ref)); ok && s.JobID == j.ID && s.State == term.SlotOccupied {
 		tx.FinishSlotIfOccupied(s.ID)
 	}
-	if j.State == term.Processing || j.State == term.WaitingJudgement {
+	if j.State == term.Processing || j.State == term.WaitingJudgement || j.Position.Type == term.OnRobot {
 		tx.CompleteStep(j.ID, term.StepResult{Equipment: equipmentOf(j), Pass: pass, By: actor})
 	}
-	tx.ResolveAlarm(term.AlarmOverdue, plant.JobSubject(j.ID))
+	CloseStepQuestions(tx, j.ID, actor+" has ended the step")
+}
+
+// CloseStepQuestions closes what was asked about a step in a slot that is over, or that the part has left.
+func CloseStepQuestions(tx *plant.Tx, id term.JobID, why string) {
+	subject := plant.JobSubject(id)
+	for _, f := range []term.Finding{term.FindOverdue, term.FindNotRunning} {
+		if q, open := tx.State().QuestionOf(f, subject); open {
+			tx.ResolveQuestion(q, term.AnswerEvidence, "surehand", why)
+		}
+	}
+	tx.ResolveAlarm(term.AlarmOverdue, subject)
 }
 
 func equipmentOf(j *plant.Job) term.EquipmentID {
@@ -98,15 +124,19 @@ func DropDone(tx *plant.Tx, id term.EquipmentID) {
 	}
 }
 
-// DoneByPerson ends the steps of all parts in a machine whose done nobody expected, and acknowledges it.
-func DoneByPerson(tx *plant.Tx, id term.EquipmentID, actor string) string {
+// DoneByPerson ends the steps of the parts in a machine that a question is about (of all, when it names none), and
+// acknowledges the machine's done.
+func DoneByPerson(tx *plant.Tx, id term.EquipmentID, q *plant.Question, actor string) {
 	for _, s := range tx.State().SlotsOf(id) {
-		if j, ok := tx.State().Job(s.JobID); ok && s.State == term.SlotOccupied && j.State == term.Processing {
+		j, ok := tx.State().Job(s.JobID)
+		if !ok || s.State != term.SlotOccupied || j.State != term.Processing {
+			continue
+		}
+		if q.Finding == term.FindUnexpected || slices.Contains(q.Touches, plant.JobSubject(j.ID)) {
 			StepByPerson(tx, j, "", actor)
 		}
 	}
 	DropDone(tx, id)
-	return ""
 }
 
 // Rest looks at a part after an answer: one that rests on its pallet and is to leave ends there.

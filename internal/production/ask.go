@@ -149,8 +149,10 @@ func slotWords(tx *plant.Tx, t *plant.Task) string {
 		if id, n := p.Slot(); n > 0 {
 			o, seen := tx.Session().Observed(id)
 			switch {
-			case !seen || !o.Reading.Reached:
-				words = append(words, fmt.Sprintf("%s is not reached", id))
+			case !seen:
+				words = append(words, fmt.Sprintf("%s has not been read yet", id))
+			case !o.Reading.Reached:
+				words = append(words, fmt.Sprintf("%s cannot be reached", id))
 			case o.Reading.Occupied.Has(n):
 				words = append(words, fmt.Sprintf("%s slot %d holds a part", id, n))
 			default:

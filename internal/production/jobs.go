@@ -99,7 +99,7 @@ func ScrapJob(tx *plant.Tx, p message.ScrapJob) message.Outcome {
 }
 
 // PalletArrived puts the next parts of an order on the dock: place n of the pallet holds the n-th of them.
-func PalletArrived(tx *plant.Tx, p message.PalletArrived) message.Outcome {
+func PalletArrived(tx *plant.Tx, p message.PalletArrived, known message.Known) message.Outcome {
 	o, fault := order(tx, p.Order)
 	if o == nil {
 		return fault
@@ -121,6 +121,8 @@ func PalletArrived(tx *plant.Tx, p message.PalletArrived) message.Outcome {
 		return refused(subject, "order_"+string(o.State), string(o.State), "Order %s is %s; it takes no more parts.", o.ID, o.State)
 	case len(tx.State().Pallets()) > 0:
 		return refused(subject, "dock_taken", "", "Pallet %s is at the dock; it has to leave first.", tx.State().Pallets()[0].ID)
+	case known.Pallets[p.Pallet]:
+		return refused(subject, "pallet_used", "", "There was a pallet %s already; a number is used once. Give this delivery another one.", p.Pallet)
 	case p.Quantity > len(coming):
 		return refused(subject, "too_many_parts", string(o.State), "Order %s waits for %d more parts.", o.ID, len(coming))
 	}

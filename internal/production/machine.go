@@ -2,6 +2,7 @@ package production
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"surehand/internal/message"
@@ -128,6 +129,9 @@ func MachineDone(tx *plant.Tx, p message.MachineDone) message.Outcome {
 		return ignored("unknown_machine")
 	}
 	subject := plant.EquipmentSubject(e.ID)
+	if p.Pass != "pass" && p.Pass != "fail" {
+		p.Pass = "" // not said
+	}
 	if repeated(e, p) {
 		tx.Count("done_ignored", "repeated")
 		if e.Latch == term.LatchNone { // raised again for a cycle that is stored: the machine waits for an answer
@@ -145,8 +149,8 @@ func MachineDone(tx *plant.Tx, p message.MachineDone) message.Outcome {
 		return otherJob(tx, e, slots, p)
 	}
 	tx.LatchDone(e.ID, p.Cycle, p.Counted)
-	if t, open := tx.State().StartOf(e.ID); open { // the cycle itself proves its start
-		started(tx, t)
+	if t, open := tx.State().StartOf(e.ID); open && slices.ContainsFunc(slots, func(s *plant.Slot) bool { return s.StartedAt.IsZero() }) {
+		started(tx, t) // the cycle itself proves its start
 	}
 	for _, s := range slots {
 		finishSlot(tx, e, s, p)
@@ -177,7 +181,7 @@ func finished(tx *plant.Tx, e *plant.Equipment, p message.MachineDone) (slots []
 		if s.State != term.SlotOccupied {
 			continue
 		}
-		if s.StartedAt.IsZero() && !(starting && contains(t.Slots, s.Number)) {
+		if s.StartedAt.IsZero() && !(starting && covers(t, s)) {
 			why = fmt.Sprintf("slot %d holds %s, and no start of it was confirmed", s.Number, s.JobID)
 			continue
 		}
@@ -207,15 +211,6 @@ func finished(tx *plant.Tx, e *plant.Equipment, p message.MachineDone) (slots []
 	return []*plant.Slot{first}, ""
 }
 
-func contains(list []int, n int) bool {
-	for _, v := range list {
-		if v == n {
-			return true
-		}
-	}
-	return false
-}
-
 // finishSlot ends the step of the part in a slot, by what the machine says of it.
 func finishSlot(tx *plant.Tx, e *plant.Equipment, s *plant.Slot, p message.MachineDone) {
 	j, ok := tx.State().Job(s.JobID)
@@ -243,6 +238,8 @@ func failedInspection(tx *plant.Tx, j *plant.Job, s *plant.Slot, step term.Step,
 	r.Pass = "fail"
 	tx.FinishSlotIfOccupied(s.ID)
 	switch {
+	case j.Disposition != term.DispositionNone: // it leaves anyway
+		tx.CompleteStep(j.ID, r)
 	case step.Kind == term.StepInspection && (step.OnFail == "" || step.OnFail == "scrap"):
 		tx.CompleteStep(j.ID, r)
 		tx.DisposeOfJob(j.ID, term.DispositionScrap, "failed inspection")
@@ -344,13 +341,9 @@ func otherJob(tx *plant.Tx, e *plant.Equipment, slots []*plant.Slot, p message.M
 // closeFindings closes what was asked about a step that has now ended by itself.
 func closeFindings(tx *plant.Tx, id term.EquipmentID, slots []*plant.Slot) {
 	for _, s := range slots {
-		subject := plant.JobSubject(s.JobID)
-		for _, f := range []term.Finding{term.FindOverdue, term.FindNotRunning} {
-			if q, open := tx.State().QuestionOf(f, subject); open {
-				tx.ResolveQuestion(q, term.AnswerEvidence, "surehand", "the machine has finished the part")
-			}
+		if now, _ := tx.State().Slot(s.ID); now.State != term.SlotOccupied { // else it still waits for its inspection result
+			CloseStepQuestions(tx, s.JobID, "the machine has finished the part")
 		}
-		tx.ResolveAlarm(term.AlarmOverdue, subject)
 	}
 	tx.ResolveAlarm(term.AlarmUnexpected, plant.EquipmentSubject(id))
 }

@@ -35,6 +35,8 @@ func Needs(s *plant.State, m message.Message, need *message.Need) {
 		if _, open := s.Task(p.Task); !open {
 			need.Tasks = append(need.Tasks, p.Task)
 		}
+	case message.PalletArrived:
+		need.Pallets = append(need.Pallets, p.Pallet)
 	case message.CreateOrder:
 		need.Orders = append(need.Orders, p.ID)
 	case message.ResolveManualAction:

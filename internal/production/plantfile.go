@@ -17,7 +17,12 @@ func ImportPlant(tx *plant.Tx, p message.ImportPlant) message.Outcome {
 	im.cell(p)
 	im.equipment(p)
 	im.numbers(p)
+	routes := map[term.RouteID]bool{}
 	for _, r := range p.Routes {
+		if routes[r.ID] {
+			im.fault(r.Line, "/routes/"+string(r.ID), "%s stands twice", r.ID)
+		}
+		routes[r.ID] = true
 		im.route(r)
 	}
 	im.safe(p)
@@ -133,7 +138,7 @@ func (im *importer) numbers(p message.ImportPlant) {
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	for i, s := range spans {
-		if s.first < 1 || s.end > 65535 {
+		if s.first < 1 || s.first > 65535 || s.end > 65535 {
 			im.fault(s.line, "/"+s.what, "the numbers %d to %d of %s are not within 1 to 65535", s.first, s.end, s.what)
 		}
 		if i > 0 && s.first <= spans[i-1].end {
@@ -216,11 +221,22 @@ func (im *importer) busy(e *plant.Equipment) bool {
 		}
 	}
 	for _, t := range im.tx.State().Tasks() {
-		if t.EquipmentID == e.ID {
+		if t.EquipmentID == e.ID || at(t.From, e.ID) || at(t.To, e.ID) { // its numbers are on the wire
+			return true
+		}
+	}
+	for _, j := range im.tx.State().Placed() {
+		if j.Presented == e.ID {
 			return true
 		}
 	}
 	return e.Latch != term.LatchNone
+}
+
+// at tells whether a place is a slot of a machine or the station of a tool.
+func at(p term.Place, id term.EquipmentID) bool {
+	machine, _ := p.Slot()
+	return machine == id || p == term.ToolStation(id)
 }
 
 func (im *importer) apply(p message.ImportPlant) message.Outcome {

@@ -2,6 +2,7 @@ package production
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"surehand/internal/message"
@@ -14,6 +15,7 @@ import (
 // for not done.
 func ActionEnded(tx *plant.Tx, p message.ActionEnded) message.Outcome {
 	t, known := tx.FindTask(p.Task)
+	p = understood(p)
 	switch {
 	case !known:
 		tx.Count("result_stale", "unknown_task")
@@ -27,7 +29,7 @@ func ActionEnded(tx *plant.Tx, p message.ActionEnded) message.Outcome {
 		return ignored("unknown already")
 	}
 	switch {
-	case p.Outcome == term.Unknown, t.Type == term.TaskMove && p.PartAt == term.PartUnknown && !p.Unsent:
+	case p.Outcome == term.Unknown:
 		doubt(tx, t, p.Error)
 	case t.Type == term.TaskStartMachine && p.Outcome == term.Done:
 		started(tx, t)
@@ -45,21 +47,66 @@ func ActionEnded(tx *plant.Tx, p message.ActionEnded) message.Outcome {
 	return accepted(plant.TaskSubject(t.ID), string(t.ID), string(state))
 }
 
-// afterTheEnd: a success of a task that was taken for not done means that the record is wrong about a part. The cell
-// is held by the question and a person says where it is.
+// understood is a result of which nothing is believed that is not one of the known words: what cannot be read has an
+// unknown outcome. What was not even tried leaves the part where it was.
+func understood(p message.ActionEnded) message.ActionEnded {
+	if p.Outcome != term.Done && p.Outcome != term.NotDone || p.Unsent && p.Outcome == term.Done {
+		p.Outcome, p.Unsent = term.Unknown, false
+	}
+	switch {
+	case p.Unsent:
+		p.PartAt = term.PartAtFrom
+	case p.PartAt != term.PartAtFrom && p.PartAt != term.PartGripper && p.PartAt != term.PartAtTo:
+		p.PartAt = term.PartUnknown
+	}
+	return p
+}
+
+// landed is where a move left its part; why says what is not believed of that. A part that was held up before a tool
+// is in the gripper, and that is where it was to go.
+func landed(tx *plant.Tx, t *plant.Task, p message.ActionEnded) (at term.PartAt, why string) {
+	at = p.PartAt
+	if p.Outcome == term.Done && at == term.PartGripper && t.To.Type == term.OnRobot {
+		at = term.PartAtTo
+	}
+	switch {
+	case at == term.PartUnknown:
+		return at, "the robot does not say where the part is: " + p.Error
+	case p.Outcome == term.Done && at != term.PartAtTo:
+		return at, fmt.Sprintf("the robot says that it is done, and that the part is at: %s", p.PartAt)
+	}
+	return at, canLand(tx, t, at)
+}
+
+// placeOf is the place that a word about a part after an action means.
+func placeOf(t *plant.Task, at term.PartAt) term.Place {
+	switch {
+	case at == term.PartAtFrom:
+		return t.From
+	case at == term.PartGripper, t.To.Type == term.OnRobot:
+		return term.GripperPlace()
+	}
+	return t.To
+}
+
+// afterTheEnd: a result that contradicts what the task ended with means that the record may be wrong about a part: a
+// success of what was taken for not done, or another place than the one that was recorded. The cell is held by the
+// question and a person says where the part is.
 func afterTheEnd(tx *plant.Tx, t *plant.Task, p message.ActionEnded) message.Outcome {
 	tx.Count("result_stale", string(t.State))
-	contradiction := p.Outcome == term.Done && t.State != term.TaskSucceeded && t.Type == term.TaskMove
-	if !contradiction {
+	if !contradicts(t, p) {
 		return refused(plant.TaskSubject(t.ID), "stale", string(t.State), "The task is %s; the result changes nothing.", t.State)
 	}
-	touches := []string{plant.CellSubject, plant.JobSubject(t.JobID)}
 	subject := plant.TaskSubject(t.ID)
-	tx.RaiseAlarm(term.AlarmLateEvidence, subject, fmt.Sprintf("the move of %s from %s to %s happened after all", t.JobID, t.From, t.To))
-	place, to := "is out", t.To
-	if to.Type == term.OnRobot {
-		to = term.GripperPlace()
+	to := placeOf(t, p.PartAt)
+	says := "success"
+	if p.Outcome == term.Done && p.PartAt == term.PartUnknown {
+		to = placeOf(t, term.PartAtTo)
+	} else if p.Outcome != term.Done {
+		says = "no success"
 	}
+	tx.RaiseAlarm(term.AlarmLateEvidence, subject, fmt.Sprintf("the move of %s from %s to %s ended otherwise than recorded: %s, part at %s", t.JobID, t.From, t.To, says, p.PartAt))
+	place := "is out"
 	answers := []term.Answer{{Word: term.AnswerDismiss, Effect: "The record is right, or the part was reported otherwise: nothing changes."}}
 	if j, open := tx.State().Job(t.JobID); open {
 		place = "is on " + j.Position.String()
@@ -67,12 +114,25 @@ func afterTheEnd(tx *plant.Tx, t *plant.Task, p message.ActionEnded) message.Out
 			answers = append([]term.Answer{{Word: term.AnswerDone, Effect: fmt.Sprintf("The part is on %s: the record follows.", to)}}, answers...)
 		}
 	}
-	_, asked := tx.OpenQuestion(plant.Question{Finding: term.FindLateSuccess, Subject: subject, Touches: touches, TaskID: t.ID, JobID: t.JobID, Place: to,
-		Record: fmt.Sprintf("action %d is %s; %s %s", t.ActionNo, t.State, t.JobID, place), Machine: "success: part at " + string(p.PartAt), Answers: answers})
+	_, asked := tx.OpenQuestion(plant.Question{Finding: term.FindLateSuccess, Subject: subject, TaskID: t.ID, JobID: t.JobID, Place: to,
+		Touches: []string{plant.CellSubject, plant.JobSubject(t.JobID)},
+		Record:  fmt.Sprintf("action %d is %s; %s %s", t.ActionNo, t.State, t.JobID, place), Machine: says + ": part at " + string(p.PartAt), Answers: answers})
 	if !asked {
 		return ignored("asked")
 	}
 	return message.Outcome{Code: message.Accepted, Reason: "late_success", Subject: subject, State: string(t.State)}
+}
+
+// contradicts tells whether a result of a move that has ended says something else than what it ended with.
+func contradicts(t *plant.Task, p message.ActionEnded) bool {
+	switch {
+	case t.Type != term.TaskMove || p.Outcome == term.Unknown || p.Unsent:
+		return false
+	case p.Outcome == term.Done && t.State != term.TaskSucceeded:
+		return true
+	}
+	elsewhere := p.PartAt != term.PartUnknown && t.PartAt != term.PartUnknown && placeOf(t, p.PartAt) != placeOf(t, t.PartAt)
+	return elsewhere && (p.Outcome == term.NotDone || t.State == term.TaskSucceeded)
 }
 
 // doubt: it may have happened. The robot or the machine stays taken until evidence or a person says what did.
@@ -88,7 +148,7 @@ func started(tx *plant.Tx, t *plant.Task) {
 	tx.FinishTask(t.ID, "")
 	for _, n := range t.Slots {
 		s, ok := tx.State().Slot(term.NewSlotID(t.EquipmentID, n))
-		if !ok || s.State != term.SlotOccupied || !s.StartedAt.IsZero() {
+		if !ok || !covers(t, s) || !s.StartedAt.IsZero() {
 			continue
 		}
 		due := time.Time{}
@@ -102,6 +162,11 @@ func started(tx *plant.Tx, t *plant.Task) {
 	}
 	closeTaskQuestion(tx, t, "the machine echoes the number of this start")
 	settled(tx, plant.EquipmentSubject(t.EquipmentID))
+}
+
+// covers tells whether a start is about the part that is in a slot now: a part that came later is not started by it.
+func covers(t *plant.Task, s *plant.Slot) bool {
+	return s.State == term.SlotOccupied && s.EquipmentID == t.EquipmentID && slices.Contains(t.Slots, s.Number) && !s.EnteredAt.After(t.CreatedAt)
 }
 
 // startEnded: a start surely did not happen.
@@ -133,17 +198,17 @@ func settled(tx *plant.Tx, subject string) {
 	tx.ResolveAlarm(term.AlarmTaskUnknown, subject)
 }
 
-// moved: the robot says where the part is.
+// moved: the robot says where the part is. What it says and cannot be so leaves the action in doubt.
 func moved(tx *plant.Tx, t *plant.Task, p message.ActionEnded) {
-	switch {
-	case p.Outcome == term.Done:
-		tx.FinishTask(t.ID, p.PartAt)
-	default:
-		tx.FailTask(t.ID, p.PartAt, p.Error)
+	at, why := landed(tx, t, p)
+	if why != "" {
+		doubt(tx, t, why)
+		return
 	}
-	at := p.PartAt
-	if p.Outcome == term.Done && t.To.Type == term.OnRobot { // presented: in the gripper is where it was to go
-		at = term.PartAtTo
+	if p.Outcome == term.Done {
+		tx.FinishTask(t.ID, p.PartAt)
+	} else {
+		tx.FailTask(t.ID, p.PartAt, p.Error)
 	}
 	place(tx, t, at)
 	closeTaskQuestion(tx, t, "the robot's own result: part at "+string(p.PartAt))
@@ -254,6 +319,9 @@ func CanStand(tx *plant.Tx, j *plant.Job, p term.Place) string {
 	case term.OnRobot:
 		if p != term.GripperPlace() {
 			return "the robot has gripper 1"
+		}
+		if t, busy := tx.State().RobotTask(); busy && t.JobID != j.ID {
+			return fmt.Sprintf("an action for %s has the robot", t.JobID)
 		}
 		if j.TempSlotNo == 0 {
 			return "the part has no buffer place of its own that it could be put on"

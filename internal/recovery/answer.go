@@ -33,15 +33,10 @@ func ResolveManualAction(tx *plant.Tx, m message.Message, p message.ResolveManua
 	if why := production.StillAtWork(tx, q); why != "" {
 		return refuse(subject, "working", string(q.State), "%s", why)
 	}
+	resolve(tx, q, p.Answer, m.Actor, p.Reason) // first: whatever the answer leads to, it is this person's; refused undoes it
 	a := answerer{tx: tx, q: q, actor: m.Actor, reason: p.Reason, known: known}
 	if why := a.apply(p.Answer); why != "" {
 		return refuse(subject, "impossible", string(q.State), "This cannot be so: %s.", why)
-	}
-	if q, open := tx.State().Question(p.Question); open { // some answers close it by their own move
-		resolve(tx, q, p.Answer, m.Actor, p.Reason)
-	}
-	if q.JobID != "" {
-		production.Rest(tx, q.JobID)
 	}
 	Look(tx)
 	return message.Outcome{Code: message.Accepted, Subject: subject, ID: string(q.ID), State: p.Answer}
@@ -181,7 +176,8 @@ func (a answerer) placeOrStep(word string) string {
 		return ""
 	case term.AnswerFinished:
 		if a.q.Finding == term.FindUnexpected || a.q.Finding == term.FindJobMismatch {
-			return production.DoneByPerson(a.tx, a.equipment(), a.actor)
+			production.DoneByPerson(a.tx, a.equipment(), a.q, a.actor)
+			return ""
 		}
 	}
 	if !open {
@@ -191,16 +187,12 @@ func (a answerer) placeOrStep(word string) string {
 	case term.AnswerHome:
 		return correct(a.tx, j, term.BufferPlace(j.TempSlotNo), false)
 	case term.AnswerNewPlace:
-		n := freePlace(a.tx, j)
-		if n == 0 {
-			return "no buffer place is free"
-		}
-		return correct(a.tx, j, term.BufferPlace(n), false)
+		return correct(a.tx, j, a.q.Place, false)
 	case term.AnswerThere:
 		if a.q.Finding == term.FindTwoPlaces {
 			return correct(a.tx, j, term.SlotPlace(term.SlotID(a.q.Subject[len("slot:"):])), false)
 		}
-		return correct(a.tx, j, j.Position, false)
+		return correct(a.tx, j, j.Position, j.State == term.WaitingUnload || j.State == term.WaitingJudgement)
 	case term.AnswerDone: // a late success
 		if a.q.Place.Type == term.Out {
 			if t, moving := a.tx.State().TaskOf(j.ID); moving {
@@ -210,16 +202,30 @@ func (a answerer) placeOrStep(word string) string {
 			return ""
 		}
 		return correct(a.tx, j, a.q.Place, false)
-	case term.AnswerGood, term.AnswerFinished:
+	}
+	return a.step(word, j)
+}
+
+// step: what becomes of the step of a part. It is over when the part has left its slot or the machine has finished it.
+func (a answerer) step(word string, j *plant.Job) string {
+	s, inSlot := a.tx.State().Slot(term.SlotID(j.Position.Ref))
+	working := inSlot && j.State == term.Processing && s.JobID == j.ID && s.State == term.SlotOccupied
+	switch {
+	case word == term.AnswerGood, word == term.AnswerFinished:
+		if !working && a.q.Finding != term.FindJudgement {
+			return fmt.Sprintf("%s is %s on %s", j.ID, j.State, j.Position)
+		}
 		production.StepByPerson(a.tx, j, "", a.actor)
 		return ""
-	case term.AnswerRestart:
-		a.tx.PostponeSlot(term.SlotID(j.Position.Ref), time.Time{}, true)
+	case !working:
+		return fmt.Sprintf("%s is %s on %s", j.ID, j.State, j.Position)
+	case word == term.AnswerRestart:
+		a.tx.PostponeSlot(s.ID, time.Time{}, true)
 		return ""
-	case term.AnswerWait:
+	case word == term.AnswerWait:
 		o, _ := a.tx.State().Order(j.OrderID)
 		step, _ := o.Step(j)
-		a.tx.PostponeSlot(term.SlotID(j.Position.Ref), a.tx.Now().Add(time.Duration(step.Timeout)), false)
+		a.tx.PostponeSlot(s.ID, a.tx.Now().Add(time.Duration(step.Timeout)), false)
 		return ""
 	}
 	return "there is no such answer"
@@ -237,19 +243,11 @@ func correct(tx *plant.Tx, j *plant.Job, p term.Place, stepDone bool) string {
 		TakeOut(tx, j, "reported as removed")
 		return ""
 	}
+	if j.Position != p {
+		production.CloseStepQuestions(tx, j.ID, fmt.Sprintf("%s is on %s", j.ID, p))
+	}
 	tx.CorrectJobPlace(j.ID, p, stepDone)
 	return ""
-}
-
-func freePlace(tx *plant.Tx, j *plant.Job) int {
-	cell, _ := tx.State().Cell()
-	for n := 1; n <= cell.Config.Buffer.Count; n++ {
-		taken := slices.ContainsFunc(tx.State().Jobs(), func(o *plant.Job) bool { return o.ID != j.ID && o.TempSlotNo == n })
-		if !taken {
-			return n
-		}
-	}
-	return 0
 }
 
 func (a answerer) report() string {

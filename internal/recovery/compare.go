@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"surehand/internal/plant"
@@ -68,13 +69,12 @@ func (c *comparer) record() {
 		subject := plant.JobSubject(j.ID)
 		n := j.TempSlotNo
 		if n > cell.Config.Buffer.Count {
-			c.find(plant.Question{Finding: term.FindPlaceRange, Subject: subject, JobID: j.ID, Touches: []string{subject},
-				Record: fmt.Sprintf("%s has buffer place %d; the buffer has 1 to %d", j.ID, n, cell.Config.Buffer.Count), Machine: "no sensor says where it is",
-				Answers: c.newPlace(j)})
+			c.newPlace(plant.Question{Finding: term.FindPlaceRange, Touches: []string{subject}, Machine: "no sensor says where it is",
+				Record: fmt.Sprintf("%s has buffer place %d; the buffer has 1 to %d", j.ID, n, cell.Config.Buffer.Count)}, j)
 		}
 		if other, shared := owner[n]; n > 0 && shared {
-			c.find(plant.Question{Finding: term.FindSharedPlace, Subject: subject, JobID: j.ID, Touches: []string{subject, plant.JobSubject(other.ID)},
-				Record: fmt.Sprintf("%s and %s both have buffer place %d", other.ID, j.ID, n), Machine: "no sensor says where they are", Answers: c.newPlace(j)})
+			c.newPlace(plant.Question{Finding: term.FindSharedPlace, Touches: []string{subject, plant.JobSubject(other.ID)}, Machine: "no sensor says where they are",
+				Record: fmt.Sprintf("%s and %s both have buffer place %d", other.ID, j.ID, n)}, j)
 		} else if n > 0 {
 			owner[n] = j
 		}
@@ -96,21 +96,26 @@ func (c *comparer) record() {
 	}
 }
 
-// newPlace offers the lowest free buffer place.
-func (c *comparer) newPlace(j *plant.Job) []term.Answer {
+// newPlace offers the lowest free buffer place. The answer means this place, whatever becomes free meanwhile.
+func (c *comparer) newPlace(q plant.Question, j *plant.Job) {
 	cell, _ := c.state.Cell()
-	taken := map[int]bool{}
-	for _, o := range c.state.Jobs() {
-		if o.ID != j.ID {
-			taken[o.TempSlotNo] = true
+	q.Subject, q.JobID = plant.JobSubject(j.ID), j.ID
+	if n := freePlace(c.state, cell.Config.Buffer.Count, j); n > 0 {
+		q.Place = term.BufferPlace(n)
+		q.Answers = append(q.Answers, answer(term.AnswerNewPlace, "You have set %s on buffer place %d: that is its own place now.", j.ID, n))
+	}
+	q.Answers = append(q.Answers, removed())
+	c.find(q)
+}
+
+// freePlace is the lowest buffer place that is no other part's; 0: none.
+func freePlace(s *plant.State, count int, j *plant.Job) int {
+	for n := 1; n <= count; n++ {
+		if !slices.ContainsFunc(s.Jobs(), func(o *plant.Job) bool { return o.ID != j.ID && o.TempSlotNo == n }) {
+			return n
 		}
 	}
-	for n := 1; n <= cell.Config.Buffer.Count; n++ {
-		if !taken[n] {
-			return []term.Answer{answer(term.AnswerNewPlace, "You have set %s on buffer place %d: that is its own place now.", j.ID, n), removed()}
-		}
-	}
-	return []term.Answer{removed()}
+	return 0
 }
 
 func (c *comparer) jobInSlot(j *plant.Job) {
@@ -267,7 +272,7 @@ func (c *comparer) machine(e *plant.Equipment, r term.Reading) {
 			}
 			c.find(plant.Question{Finding: term.FindPartMissing, Subject: plant.JobSubject(j.ID), JobID: j.ID, Touches: []string{plant.JobSubject(j.ID), subject},
 				Record: fmt.Sprintf("%s is in slot %s", j.ID, s.ID), Machine: c.slotSays(e.ID, s.Number), Readings: c.bound(e.ID), Answers: append(answers, removed())})
-		case s.State == term.SlotOccupied && !s.StartedAt.IsZero() && there && !c.progresses(e, s, r) && !(start && has(starting.Slots, s.Number)):
+		case s.State == term.SlotOccupied && !s.StartedAt.IsZero() && there && !c.progresses(e, s, r) && !(start && slices.Contains(starting.Slots, s.Number)):
 			c.find(plant.Question{Finding: term.FindNotRunning, Subject: plant.JobSubject(j.ID), JobID: j.ID, Touches: []string{plant.JobSubject(j.ID), subject},
 				Record:  fmt.Sprintf("%s is processed in slot %s since %s", j.ID, s.ID, s.StartedAt.Format(time.TimeOnly)),
 				Machine: fmt.Sprintf("%s is %s and does not work on slot %d", e.ID, r.State, s.Number), Readings: c.bound(e.ID),
@@ -289,15 +294,6 @@ func (c *comparer) progresses(e *plant.Equipment, s *plant.Slot, r term.Reading)
 	}
 	newer := !e.HasCycle || r.Cycle != e.Cycle
 	return newer && (e.Config.Batch || r.DoneSlot == 0 || r.DoneSlot == s.Number || e.Config.Slots == 1)
-}
-
-func has(list []int, n int) bool {
-	for _, v := range list {
-		if v == n {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *comparer) robot(e *plant.Equipment, r term.Reading) {

@@ -36,7 +36,8 @@ func Started(tx *plant.Tx) {
 	}
 }
 
-// Travelled: the database went back in time, so any machine may know more than it. Everything is compared anew.
+// Travelled: the database went back in time, so any machine may know more than it. Everything is read and compared
+// anew, when what was handed out in the lost commits can begin no more.
 func Travelled(tx *plant.Tx) {
 	if _, ok := tx.State().Cell(); !ok {
 		return
@@ -46,7 +47,8 @@ func Travelled(tx *plant.Tx) {
 			tx.DoubtTask(t.ID, "the database went back in time")
 		}
 	}
-	tx.Session().SetCompared(false)
+	tx.Session().LoseRecord(tx.Now())
+	tx.MarkCellUsed()
 	tx.PlaceHold(plant.CellSubject, term.HoldRecovery, "surehand", "the database went back in time; the machines are compared with the record first")
 }
 
@@ -77,6 +79,9 @@ func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) message.Outcome {
 // Look compares what has to be compared now: the cell while it is held for recovery, each equipment that returned, and
 // the readings that open questions are bound to.
 func Look(tx *plant.Tx) {
+	for _, j := range tx.State().Placed() { // whatever was asked about it may be over
+		production.Rest(tx, j.ID)
+	}
 	askAboutTasks(tx)
 	bindAnew(tx)
 	seen := Seen(tx.Session().Observed)
@@ -120,7 +125,9 @@ func asked(tx *plant.Tx, subject string) bool {
 }
 
 // ready tells whether every equipment has been read and stands still, is surely not reachable, or keeps flapping.
-func ready(tx *plant.Tx) bool { return len(Unread(tx.State(), tx.Session(), tx.Now())) == 0 }
+func ready(tx *plant.Tx) bool {
+	return tx.Session().MayCompare(tx.Now()) && len(Unread(tx.State(), tx.Session(), tx.Now())) == 0
+}
 
 // Unread lists the equipment that a comparison still waits for.
 func Unread(s *plant.State, session *plant.Session, now time.Time) []term.EquipmentID {
@@ -147,7 +154,8 @@ func askAboutTasks(tx *plant.Tx) {
 		if open && !moved(tx, q) {
 			continue
 		}
-		if o, seen := tx.Session().Observed(t.EquipmentID); !open && !seen || open && seen && !o.Steady(tx.Now()) {
+		// Asked first when the equipment stands still: its own number may answer by then.
+		if o, seen := tx.Session().Observed(t.EquipmentID); !seen || !o.Steady(tx.Now()) {
 			continue
 		}
 		production.AskAboutTask(tx, t)
@@ -203,11 +211,16 @@ func keep(tx *plant.Tx, found []plant.Question, only term.EquipmentID) {
 		if !slices.Contains(compared, q.Finding) || is[string(q.Finding)+"\x00"+q.Subject] || !steady(tx, *q) {
 			continue
 		}
-		if only != "" && !slices.Contains(q.Touches, plant.EquipmentSubject(only)) {
+		if only != "" && !slices.Contains(q.Touches, plant.EquipmentSubject(only)) || stillCounted(tx, q) {
 			continue
 		}
 		resolve(tx, q, term.AnswerVanished, "surehand", "the difference is gone by itself")
 	}
+}
+
+// stillCounted: counters that were found wrong stay wrong, however many parts are left, until they are counted anew.
+func stillCounted(tx *plant.Tx, q *plant.Question) bool {
+	return q.Finding == term.FindCounters && slices.ContainsFunc(tx.State().Orders(), func(o *plant.Order) bool { return plant.OrderSubject(o.ID) == q.Subject })
 }
 
 // steady tells whether everything that a question is bound to has stood still for long enough.
@@ -234,6 +247,9 @@ func resolve(tx *plant.Tx, q *plant.Question, word, by, why string) {
 // clean drain.
 func releaseByItself(tx *plant.Tx) {
 	cell, _ := tx.State().Cell()
+	if _, lost := tx.State().Held(plant.DevicesSubject, term.HoldQuarantine); lost {
+		return // the database went back in time: somebody has to look
+	}
 	if (cell.Config.Options.AutomaticRelease || cell.Clean) && open(tx) == 0 && len(tx.State().Tasks()) == 0 {
 		tx.LiftHoldIfHeld(plant.CellSubject, term.HoldRecovery, "surehand", "nothing was found")
 	}

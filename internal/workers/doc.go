@@ -8,7 +8,10 @@
 // Order.Late, which looks at the monotonic clock (the wall clock may be stepped) and at the wall clock (the
 // monotonic one stands still while a machine sleeps): a process that was paused and wakes up publishes nothing.
 //
-// Crew is the loop's hands: Start never waits, an action key is handed out once, a driver that hangs or
-// panics is answered for, and a result is kept until the inbox takes it. What the outside world says is
-// handed on in the same way. Nothing here decides, and nothing here touches the database.
+// Hands is what the loop starts actions with: Crew publishes to devices, Line works the equipment of the cell. Start
+// never waits, an action key is handed out once, a driver that hangs or panics is answered for, and a result is kept
+// until the inbox takes it. Line also watches: it hands on what each equipment says, a machine's done until it is
+// acknowledged, and one late result after an unknown outcome. It acknowledges no done that the loop has not answered.
+//
+// Nothing here decides, and nothing here touches the database.
 package workers

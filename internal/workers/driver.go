@@ -61,6 +61,8 @@ type Ending struct {
 	PartAt  term.PartAt
 	Code    string // read by a scanner
 	Error   string // for people; empty when done
+	// Unsent: not done because nothing was even tried (no link, too late): it may be planned anew without asking.
+	Unsent bool
 }
 
 // Happened: the action was done, and this is where the part is.
@@ -76,6 +78,14 @@ func NotBegun(t Task, why string) Ending {
 	default:
 		e.PartAt = term.PartGripper
 	}
+	return e
+}
+
+// NotTried is NotBegun for an action that was not even tried. The driver has used up the time to begin it, so that what
+// is planned anew does not come back at once.
+func NotTried(t Task, why string) Ending {
+	e := NotBegun(t, why)
+	e.Unsent = true
 	return e
 }
 

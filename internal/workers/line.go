@@ -148,5 +148,5 @@ func (l *Line) end(t Task, e Ending) {
 
 func ended(t Task, e Ending, late bool) message.ActionEnded {
 	return message.ActionEnded{Task: t.TaskID, Kind: t.Type, Attempt: t.Attempt, Epoch: t.Epoch, Outcome: e.Outcome, PartAt: e.PartAt,
-		Code: e.Code, Error: e.Error, Late: late}
+		Code: e.Code, Error: e.Error, Late: late, Unsent: e.Unsent && e.Outcome == term.NotDone}
 }

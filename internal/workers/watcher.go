@@ -23,11 +23,12 @@ const (
 // watcher turns readings into messages. It never decides what they mean. It has one message with the loop at a time;
 // while the loop has not answered, only the latest reading is kept.
 type watcher struct {
-	reading term.Reading
-	at      time.Time
-	fresh   bool // reading is to be told
-	told    string
-	toldAt  time.Time
+	reading   term.Reading
+	at        time.Time
+	fresh     bool // reading is to be told
+	told      string
+	toldReady term.Slots // a door that opened lets a part in, and is no difference
+	toldAt    time.Time
 
 	before   term.Reading // the last reading that was reached
 	dones    []message.MachineDone
@@ -52,7 +53,7 @@ func (s *station) report(r term.Reading) {
 		return
 	}
 	s.reading, s.at = r, now
-	if r.Predicates() != s.told || now.Sub(s.toldAt) >= tellEvery {
+	if r.Predicates() != s.told || r.ReadySlots != s.toldReady || now.Sub(s.toldAt) >= tellEvery {
 		s.fresh = true
 	}
 	if r.Reached {
@@ -84,7 +85,7 @@ func (s *station) watchDone(r term.Reading, now time.Time) {
 	s.doneAt = now
 	// A machine that counts is above 0 at its first done.
 	s.dones = append(s.dones, message.MachineDone{
-		Machine: s.equipment.ID, SlotNo: d.Slot, Pass: r.Pass, Cycle: d.Cycle, Counted: d.Cycle != 0,
+		Machine: s.equipment.ID, SlotNo: d.Slot, Exact: d.Slot != 0, Pass: r.Pass, Cycle: d.Cycle, Counted: d.Cycle != 0,
 	})
 }
 
@@ -142,7 +143,7 @@ func (s *station) next() (m message.Message, ok bool) {
 	case s.fresh:
 		m.Payload = message.EquipmentStatusChanged{Equipment: s.equipment.ID, Epoch: s.line.epoch, Reading: s.reading}
 		m.CreatedAt = s.at
-		s.fresh, s.told, s.toldAt = false, s.reading.Predicates(), s.at
+		s.fresh, s.told, s.toldReady, s.toldAt = false, s.reading.Predicates(), s.reading.ReadySlots, s.at
 	default:
 		return m, false
 	}

@@ -86,7 +86,7 @@ func TestDoneIsToldUntilItIsGone(t *testing.T) {
 		mill := r.mocks["mill"]
 		mill.Raise(2, "fail")
 		synctest.Wait()
-		want := message.MachineDone{Machine: "mill", SlotNo: 2, Pass: "fail", Cycle: 1, Counted: true}
+		want := message.MachineDone{Machine: "mill", SlotNo: 2, Exact: true, Pass: "fail", Cycle: 1, Counted: true}
 		if got := take[message.MachineDone](&r.loop); len(got) != 1 || got[0] != want {
 			t.Fatalf("first %+v", got)
 		}

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -77,14 +78,30 @@ type Options struct {
 	Env                    []string // further NAME=value
 }
 
-// FreeAddress is a loopback address that nobody listens on now.
+// FreeAddress is a loopback address that nobody listens on now. It lies below the ports that the system gives away by
+// itself, so that no connection or listener of another test takes it meanwhile.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().String()
+	for range 1000 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowestPort+int(port.Add(1))%ports))
+		if err != nil {
+			continue // taken
+		}
+		require.NoError(t, l.Close())
+		return l.Addr().String()
+	}
+	t.Fatal("no port is free")
+	return ""
 }
+
+// Ports handed out: from a place of this test process's own, one after the other.
+const lowestPort, ports = 10000, 20000
+
+var port = func() *atomic.Int64 {
+	var n atomic.Int64
+	n.Store(int64(os.Getpid()) * 97)
+	return &n
+}()
 
 // Start runs the product and returns at once; Ready waits for it. It is ended with the test.
 func Start(t testing.TB, o Options) *Process {

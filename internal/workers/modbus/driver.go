@@ -107,7 +107,7 @@ func (d *Driver) Do(ctx context.Context, by time.Duration, work func(context.Con
 func (d *Driver) Perform(ctx context.Context, t workers.Task) (e workers.Ending) {
 	by := t.NotAfter().Sub(d.o.Clock.Now())
 	if err := d.Do(ctx, by, func(ctx context.Context, s *Session) { e = s.perform(ctx, t) }); err != nil {
-		return workers.NotBegun(t, err.Error())
+		return workers.NotTried(t, err.Error())
 	}
 	return e
 }

@@ -49,10 +49,18 @@ func (s *Session) perform(ctx context.Context, t workers.Task) workers.Ending {
 	}
 	h := &handshake{Session: s, task: t, goAt: goAt, until: s.Now().Add(bound)}
 	if err := h.prepare(ctx); err != nil {
-		return workers.NotBegun(t, err.Error())
+		if refusal := (refused{}); errors.As(err, &refusal) {
+			return workers.NotBegun(t, err.Error())
+		}
+		return workers.NotTried(t, err.Error())
 	}
 	return h.raise(ctx)
 }
+
+// refused: the controller, or what it shows, forbids the action. A person has to know; else nothing was tried.
+type refused struct{ why string }
+
+func (r refused) Error() string { return r.why }
 
 func (h *handshake) late() error {
 	if h.task.Late(h.Now()) {
@@ -65,7 +73,7 @@ func (h *handshake) late() error {
 func (h *handshake) prepare(ctx context.Context) error {
 	command, err := h.d.program.Command(h.task)
 	if err != nil {
-		return err
+		return refused{err.Error()}
 	}
 	h.params = append(h.d.order.Words(h.task.ActionNo), command...)
 	if err := h.quiet(ctx); err != nil {
@@ -77,10 +85,10 @@ func (h *handshake) prepare(ctx context.Context) error {
 	}
 	h.echo = r.Echo
 	if !term.NumberNewer(r.Echo, h.task.ActionNo) {
-		return fmt.Errorf("number %d is not newer than the last one begun, %d", h.task.ActionNo, r.Echo)
+		return refused{fmt.Sprintf("number %d is not newer than the last one begun, %d", h.task.ActionNo, r.Echo)}
 	}
 	if why := h.d.program.Refuses(r, h.task); why != "" {
-		return errors.New(why)
+		return refused{why}
 	}
 	wasUp := h.command[h.goAt] != 0
 	if err := h.writeAndVerify(ctx, h.goAt, 0); err != nil {
@@ -167,14 +175,14 @@ func (h *handshake) rest(ctx context.Context) error {
 // raise writes go = 1 and follows the number to its end.
 func (h *handshake) raise(ctx context.Context) workers.Ending {
 	if err := h.late(); err != nil {
-		return workers.NotBegun(h.task, err.Error())
+		return workers.NotTried(h.task, err.Error())
 	}
 	if ctx.Err() != nil {
-		return workers.NotBegun(h.task, context.Cause(ctx).Error())
+		return workers.NotTried(h.task, context.Cause(ctx).Error())
 	}
 	err := h.Write(ctx, h.goAt, 1)
 	if nothing := (notWritten{}); errors.As(err, &nothing) {
-		return workers.NotBegun(h.task, err.Error())
+		return workers.NotTried(h.task, err.Error())
 	}
 	if err != nil {
 		if e, over := h.settle(ctx, err.Error()); over {

@@ -23,7 +23,7 @@ func TestLateGoBeginsNothing(t *testing.T) {
 	if e := c.driver.Perform(t.Context(), move(1)); e.Outcome != term.NotDone || e.PartAt != term.PartAtFrom {
 		t.Fatalf("ended %+v", e)
 	}
-	if err := c.world.Wait(context.Background(), func(truth line.Truth) bool { return len(truth.Ignored) > 0 }); err != nil {
+	if err := c.world.Wait(context.Background(), func(truth line.Truth) bool { return len(truth.Ignored) > 0 || count(truth) > 0 }); err != nil {
 		t.Fatal(err)
 	}
 	await(func(r term.Reading) bool { return r.Reached && !r.Go })
@@ -152,37 +152,41 @@ func TestAbandonedActionIsUnknown(t *testing.T) {
 	}
 }
 
+// A robot that is not ready is not asked.
+func TestNotReadyIsNotAsked(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	await := c.watched(c.driver)
+	c.robot.SetReady(false)
+	await(func(r term.Reading) bool { return r.Reached && !r.Ready })
+	if e := c.driver.Perform(t.Context(), move(1)); e.Outcome != term.NotDone || c.proxy.Writes() != 0 {
+		t.Errorf("ended %+v after %d writes", e, c.proxy.Writes())
+	}
+}
+
 // What an earlier process life left up and was never begun is withdrawn at the next connection.
 func TestLeftoverGoIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	c.robot.SetReady(false) // it ignores the edge
-	ctx, cancel := context.WithCancel(context.Background())
-	ran := make(chan struct{})
-	raised := make(chan struct{})
-	await := c.watched(c.driver)
-	await(reached)
-	if e := c.driver.Perform(t.Context(), move(1)); e.Outcome != term.NotDone {
-		t.Fatalf("a robot that is not ready: %+v", e)
-	}
-	c.robot.SetReady(true)
-	await(func(r term.Reading) bool { return r.Ready })
-	// A second driver on the same robot, as of a process that dies right after go.
-	before := c.newDriver()
-	go func() { before.Run(ctx, func(term.Reading) {}); close(ran) }()
 	c.robot.SetFaults(line.RobotFaults{RefuseBegin: 1, Strikes: 1})
+	ctx, cancel := context.WithCancel(context.Background())
 	c.proxy.Judge(func(r workertest.Request) workertest.Fate {
-		if raises(r) {
-			close(raised)
+		if raises(r) { // the process dies right after it
 			cancel()
 		}
 		return workertest.Fate{}
 	})
-	go before.Perform(ctx, move(1))
-	<-raised
+	before := c.newDriver()
+	ran := make(chan struct{})
+	go func() { before.Run(ctx, func(term.Reading) {}); close(ran) }()
+	if e := before.Perform(ctx, move(1)); e.Outcome != term.Unknown {
+		t.Fatalf("ended %+v", e)
+	}
 	<-ran
-	await(func(r term.Reading) bool { return r.Reached && !r.Go })
-	c.proxy.Judge(nil)
+	if err := c.world.Wait(context.Background(), func(truth line.Truth) bool { return len(truth.Ignored) > 0 }); err != nil {
+		t.Fatal(err)
+	}
+	c.watched(c.driver)(func(r term.Reading) bool { return r.Reached && !r.Go })
 	inTheEnd(t, c, 2)
 	if n := count(c.world.Truth()); n != 1 {
 		t.Errorf("%d actions have begun", n)

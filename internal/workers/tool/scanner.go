@@ -233,7 +233,7 @@ func (d *Driver) check(line string, err error) (string, error) {
 	case err == nil:
 		return "", fmt.Errorf("the answer %q is not in the format %s", code, d.o.Config.Format)
 	case len(line) >= maxLine:
-		return "", fmt.Errorf("the answer is longer than %d bytes: %q...", maxLine, line[:32])
+		return "", fmt.Errorf("the answer is longer than %d bytes and begins with %q", maxLine, line[:32])
 	}
 	return "", fmt.Errorf("no whole line came, but %q: %w", line, err)
 }

@@ -109,12 +109,6 @@ func (s *scanner) serve(c net.Conn) {
 	}
 }
 
-func (s *scanner) set(change func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change()
-}
-
 func (s *scanner) begun() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
