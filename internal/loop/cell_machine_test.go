@@ -189,7 +189,10 @@ func TestAStaleDoneIsNotTheNextCyclesDone(t *testing.T) {
 	r.post(reading(true, 1)) // the machine has not taken it back yet
 	require.Equal(t, term.LatchAcked, r.equipment("lathe").Latch)
 	o := r.post(message.MachineDone{Machine: "lathe"})
-	require.Equal(t, message.Ignored, o.Code)
+	require.Equal(t, "repeated", o.Reason, "it may not have heard the acknowledgement: it is told again")
+	require.Equal(t, term.LatchSeen, r.equipment("lathe").Latch)
+	require.Equal(t, 1, r.job("A.1").StepIndex)
+	r.post(message.DoneAcknowledged{Machine: "lathe"})
 	r.post(reading(false, 1))
 	require.Equal(t, term.LatchNone, r.equipment("lathe").Latch)
 }

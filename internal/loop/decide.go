@@ -138,7 +138,7 @@ func (l *Loop) decideCell(tx *plant.Tx, m message.Message, known message.Known) 
 	case message.ScrapJob:
 		return production.ScrapJob(tx, p)
 	case message.PalletArrived:
-		return production.PalletArrived(tx, p)
+		return production.PalletArrived(tx, p, known)
 	case message.PalletLeft:
 		return production.PalletLeft(tx, p)
 	case message.RefillRequested:

@@ -32,6 +32,7 @@ var (
 	jobBuffer   = Move[term.JobState]{"MoveJobToBuffer", from(term.Moving), term.Waiting}
 	jobLoad     = Move[term.JobState]{"MoveJobToEquipment", from(term.Moving), term.Processing}
 	jobStepDone = Move[term.JobState]{"CompleteStepInSlot", from(term.Processing, term.WaitingJudgement), term.WaitingUnload}
+	jobJudged   = Move[term.JobState]{"CompleteStepOnBuffer", from(term.WaitingJudgement), term.Waiting}
 	jobJudge    = Move[term.JobState]{"AwaitJudgement", from(term.Processing), term.WaitingJudgement}
 	jobToolDone = Move[term.JobState]{"CompleteStepInGripper", from(term.Moving), term.Moving}
 	jobRework   = Move[term.JobState]{"ReworkJob", from(term.Queued, term.Waiting, term.WaitingUnload), ""}
@@ -52,21 +53,24 @@ func JobMoves() []Move[term.JobState] {
 	return []Move[term.JobState]{jobArrive, jobReserve, jobClaim,
 		{"ReturnJobToRest", jobUnclaim.From, term.Queued}, {"ReturnJobToRest", jobUnclaim.From, term.Waiting},
 		{"ReturnJobToRest", jobUnclaim.From, term.WaitingUnload}, {"ReturnJobToRest", jobUnclaim.From, term.Moving},
-		jobGrip, jobBuffer, jobLoad, jobStepDone, jobJudge, jobToolDone, jobRework, jobDispose,
+		jobGrip, jobBuffer, jobLoad, jobStepDone, jobJudged, jobJudge, jobToolDone, jobRework, jobDispose,
 		{"CorrectJobPlace", placedJobs, term.Queued}, {"CorrectJobPlace", placedJobs, term.Waiting}, {"CorrectJobPlace", placedJobs, term.Moving},
 		{"CorrectJobPlace", placedJobs, term.Processing}, {"CorrectJobPlace", placedJobs, term.WaitingUnload},
+		{"CorrectJobPlace", from(term.WaitingJudgement), term.WaitingJudgement},
 		jobFinish(term.Completed), jobFinish(term.Scrapped), jobFinish(term.JobCancelled)}
 }
 
-// The moves of an order.
+var openOrders = from(term.OrderDraft, term.OrderReady, term.OrderRunning, term.OrderStopping)
+
+// The moves of an order. A part of a draft can end too: a person took it off its pallet.
 var (
 	orderStart   = Move[term.OrderState]{"StartOrder", from(term.OrderDraft), term.OrderReady}
 	orderBegin   = Move[term.OrderState]{"BeginOrderIfReady", from(term.OrderReady), term.OrderRunning}
-	orderCancel  = Move[term.OrderState]{"CancelOrder", from(term.OrderDraft, term.OrderReady, term.OrderRunning, term.OrderStopping), term.OrderStopping}
-	orderCount   = Move[term.OrderState]{"CountJob", from(term.OrderReady, term.OrderRunning, term.OrderStopping), ""}
-	orderDone    = Move[term.OrderState]{"CompleteOrder", from(term.OrderReady, term.OrderRunning), term.OrderCompleted}
+	orderCancel  = Move[term.OrderState]{"CancelOrder", openOrders, term.OrderStopping}
+	orderCount   = Move[term.OrderState]{"CountJob", openOrders, ""}
+	orderDone    = Move[term.OrderState]{"CompleteOrder", from(term.OrderDraft, term.OrderReady, term.OrderRunning), term.OrderCompleted}
 	orderEnded   = Move[term.OrderState]{"EndCancelledOrder", from(term.OrderStopping), term.OrderCancelled}
-	orderRecount = Move[term.OrderState]{"RecountOrder", from(term.OrderReady, term.OrderRunning, term.OrderStopping), ""}
+	orderRecount = Move[term.OrderState]{"RecountOrder", openOrders, ""}
 )
 
 // OrderMoves lists all edges, for the tests and for the drawing.
@@ -90,7 +94,7 @@ func TaskMoves() []Move[term.TaskState] {
 
 // The moves of an alarm (ISA-18.2).
 var (
-	alarmAgain = Move[term.AlarmState]{"RaiseAlarm", from(term.AlarmUnacknowledged, term.AlarmAcknowledged, term.AlarmReturned), term.AlarmUnacknowledged}
+	alarmAgain = Move[term.AlarmState]{"RaiseAlarm", from(term.AlarmReturned), term.AlarmUnacknowledged}
 	alarmAck   = Move[term.AlarmState]{"AcknowledgeAlarm", from(term.AlarmUnacknowledged), term.AlarmAcknowledged}
 	alarmAckR  = Move[term.AlarmState]{"AcknowledgeAlarm", from(term.AlarmReturned), term.AlarmNormal}
 	alarmClear = Move[term.AlarmState]{"ResolveAlarm", from(term.AlarmUnacknowledged), term.AlarmReturned}
@@ -183,24 +187,37 @@ func (tx *Tx) countEnd(id term.OrderID, end term.JobState) {
 			n.Cancelled++
 		}
 	}
+	open := len(tx.w.state.jobsOf[id])
 	switch {
 	case o.Left() > 1:
 		tx.moveOrder(orderCount, id, count)
-	case o.State == term.OrderStopping:
-		tx.moveOrder(orderEnded, id, count)
+	case open > 0:
+		// The counters are wrong. An order never ends before its last part; the recount, which is asked for, sets them.
 	default:
-		tx.moveOrder(orderDone, id, count)
-	}
-	if o.Left() == 1 {
-		for _, reason := range []term.HoldReason{term.HoldPaused, term.HoldParked} {
-			tx.LiftHoldIfHeld(OrderSubject(id), reason, "surehand", "the order has ended")
-		}
+		tx.endOrder(o, count)
 	}
 }
 
-// RecountOrder sets the counters to what the parts say.
+// endOrder ends an order whose parts have all ended.
+func (tx *Tx) endOrder(o *Order, count func(*Order)) {
+	m := orderDone
+	if o.State == term.OrderStopping {
+		m = orderEnded
+	}
+	tx.moveOrder(m, o.ID, count)
+	for _, reason := range []term.HoldReason{term.HoldPaused, term.HoldParked} {
+		tx.LiftHoldIfHeld(OrderSubject(o.ID), reason, "surehand", "the order has ended")
+	}
+}
+
+// RecountOrder sets the counters to what the parts say; all of them ended: the order ends.
 func (tx *Tx) RecountOrder(id term.OrderID, completed, scrapped, cancelled int) {
-	tx.moveOrder(orderRecount, id, func(n *Order) { n.Completed, n.Scrapped, n.Cancelled = completed, scrapped, cancelled })
+	set := func(n *Order) { n.Completed, n.Scrapped, n.Cancelled = completed, scrapped, cancelled }
+	if o := tx.w.state.orders[id]; o != nil && completed+scrapped+cancelled == o.Planned {
+		tx.endOrder(o, set)
+		return
+	}
+	tx.moveOrder(orderRecount, id, set)
 }
 
 func (tx *Tx) moveJob(m Move[term.JobState], id term.JobID, set func(*Job)) *Job {
@@ -320,11 +337,16 @@ func (tx *Tx) DisposeOfJob(id term.JobID, d term.Disposition, why string) *Job {
 	return tx.moveJob(jobDispose, id, func(n *Job) { n.Disposition, n.Context.Out = d, Printable(why) })
 }
 
-// CompleteStep ends the next step of a part in its slot or in the gripper, with what it brought.
+// CompleteStep ends the next step of a part where it is, in its slot or in the gripper, with what it brought.
 func (tx *Tx) CompleteStep(id term.JobID, r term.StepResult) *Job {
 	m := jobStepDone
-	if j := tx.w.state.jobs[id]; j != nil && j.Position.Type == term.OnRobot {
-		m = jobToolDone
+	if j := tx.w.state.jobs[id]; j != nil {
+		switch j.Position.Type {
+		case term.OnRobot:
+			m = jobToolDone
+		case term.OnBuffer: // somebody took it out of its machine to look at it
+			m = jobJudged
+		}
 	}
 	return tx.moveJob(m, id, func(n *Job) {
 		tx.note(n, r)
@@ -334,7 +356,7 @@ func (tx *Tx) CompleteStep(id term.JobID, r term.StepResult) *Job {
 
 // note adds a result of the current step to what is known of a part.
 func (tx *Tx) note(n *Job, r term.StepResult) {
-	r.Step, r.At, r.Code, r.Data = n.StepIndex+1, tx.Now(), Printable(r.Code), Printable(r.Data)
+	r.Step, r.At, r.Code, r.Data, r.By = n.StepIndex+1, tx.Now(), Printable(r.Code), Printable(r.Data), Printable(r.By)
 	if r.Code != "" {
 		n.Context.Code = r.Code
 	}
@@ -379,6 +401,9 @@ func (tx *Tx) CorrectJobPlace(id term.JobID, p term.Place, stepDone bool) *Job {
 		if p.Type == term.OnBuffer {
 			n.TempSlotNo = p.Number()
 		}
-		n.State = tx.restState(p)
+		// What waits for a person's judgement goes on waiting for it, wherever it was set.
+		if n.State != term.WaitingJudgement || p.Type != term.OnBuffer && p.Type != term.OnEquipment {
+			n.State = tx.restState(p)
+		}
 	})
 }

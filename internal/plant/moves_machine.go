@@ -78,16 +78,21 @@ func (tx *Tx) LatchDone(id term.EquipmentID, cycle uint32, counted bool) {
 	tx.moveEquipment("LatchDone", id, func(n *Equipment) {
 		n.Latch, n.Cycle, n.HasCycle = term.LatchSeen, cycle, counted
 	})
-	tx.AcknowledgeDone(id)
+	tx.acknowledge(id)
 }
 
-// AcknowledgeDone tells a machine, after the commit, that its done is stored. It may be said again.
+// AcknowledgeDone tells a machine again, after the commit, that its done is stored: the last time may not have reached
+// it. It is a change of the row, because only what was committed is handed out.
 func (tx *Tx) AcknowledgeDone(id term.EquipmentID) {
-	e := tx.w.state.equipment[id]
-	if e == nil || e.Latch == term.LatchNone {
+	if e := tx.w.state.equipment[id]; e == nil || e.Latch == term.LatchNone {
 		broken(9, "a done of %s would be acknowledged that was not stored", id)
 	}
-	tx.start(Acknowledge{EquipmentID: id, Driver: e.Config.Driver, MessageID: tx.NewID()})
+	tx.moveEquipment("AcknowledgeDone", id, func(n *Equipment) { n.Latch = term.LatchSeen })
+	tx.acknowledge(id)
+}
+
+func (tx *Tx) acknowledge(id term.EquipmentID) {
+	tx.start(Acknowledge{EquipmentID: id, Driver: tx.w.state.equipment[id].Config.Driver, MessageID: tx.NewID()})
 }
 
 // DoneAcknowledged: the machine was told.
@@ -95,7 +100,7 @@ func (tx *Tx) DoneAcknowledged(id term.EquipmentID) {
 	if e := tx.w.state.equipment[id]; e == nil || e.Latch != term.LatchSeen {
 		return
 	}
-	tx.moveEquipment("AcknowledgeDone", id, func(n *Equipment) { n.Latch = term.LatchAcked })
+	tx.moveEquipment("DoneAcknowledged", id, func(n *Equipment) { n.Latch = term.LatchAcked })
 }
 
 // ReleaseLatch: done was read as 0 after our acknowledgement.
@@ -142,6 +147,13 @@ func (tx *Tx) MarkCellClean() {
 	}
 }
 
+// MarkCellUsed: it is not certain any more that nothing was handed out since the last drain.
+func (tx *Tx) MarkCellUsed() {
+	if c := tx.w.state.cell; c != nil && c.Clean {
+		tx.moveCell("MarkCellUsed", func(n *Cell) { n.Clean = false })
+	}
+}
+
 // AcceptEcho takes over a number that a machine knows and the record does not: numbering goes on above it.
 func (tx *Tx) AcceptEcho(no uint32) {
 	if c := tx.w.state.cell; c != nil && term.NumberNewer(c.LastActionNo, no) {
@@ -151,13 +163,18 @@ func (tx *Tx) AcceptEcho(no uint32) {
 
 // nextActionNo draws a number that no action and no start ever had. 0 is never used: it is what a new controller shows.
 func (tx *Tx) nextActionNo() uint32 {
+	session := tx.w.session
 	tx.moveCell("DrawActionNo", func(n *Cell) {
+		if session.floor != 0 && term.NumberNewer(n.LastActionNo, session.floor) {
+			n.LastActionNo = session.floor
+		}
 		if n.LastActionNo++; n.LastActionNo == 0 {
 			n.LastActionNo = 1
 		}
 		n.Clean, n.WaitingFor, n.Plan, n.DueAt = false, "", nil, time.Time{}
 	})
-	return tx.w.state.cell.LastActionNo
+	session.drawn = tx.w.state.cell.LastActionNo
+	return session.drawn
 }
 
 // ClaimJobForAction claims a part for one robot or tool action, writes the task and hands it out after the commit.

@@ -28,6 +28,11 @@ type Session struct {
 
 	machines map[term.EquipmentID]Observation
 	compared bool
+	// notBefore: a comparison has to wait until then, because an action that the record has lost may still begin.
+	notBefore time.Time
+	// drawn is the last action number of this life; floor is that of commits that the database has lost. Numbering goes
+	// on above it: a number is never reused. 0: none.
+	drawn, floor uint32
 
 	rejectMinute time.Time
 	rejects      int
@@ -135,3 +140,13 @@ func (s *Session) SetCompared(done bool) { s.compared = done }
 
 // Compared tells whether the comparison of this life has been made.
 func (s *Session) Compared() bool { return s.compared }
+
+// LoseRecord: the database lost commits. What was read before says nothing about what was handed out since, and an
+// action of the lost commits may begin until SendBefore has passed.
+func (s *Session) LoseRecord(now time.Time) {
+	clear(s.machines)
+	s.compared, s.notBefore, s.floor = false, now.Add(SendBefore), s.drawn
+}
+
+// MayCompare tells whether nothing can begin any more that the record has lost.
+func (s *Session) MayCompare(now time.Time) bool { return !now.Before(s.notBefore) }

@@ -136,10 +136,10 @@ func MachineDone(tx *plant.Tx, p message.MachineDone) message.Outcome {
 		tx.Count("done_ignored", "repeated")
 		if e.Latch == term.LatchNone { // raised again for a cycle that is stored: the machine waits for an answer
 			tx.LatchDone(e.ID, p.Cycle, p.Counted)
-			return message.Outcome{Code: message.Accepted, Subject: subject, Reason: "repeated", State: string(term.LatchSeen)}
+		} else { // it may not have heard our acknowledgement
+			tx.AcknowledgeDone(e.ID)
 		}
-		tx.AcknowledgeDone(e.ID)
-		return ignored("repeated")
+		return message.Outcome{Code: message.Accepted, Subject: subject, Reason: "repeated", State: string(term.LatchSeen)}
 	}
 	slots, why := finished(tx, e, p)
 	if len(slots) == 0 {

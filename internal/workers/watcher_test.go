@@ -100,7 +100,7 @@ func TestDoneIsToldUntilItIsGone(t *testing.T) {
 		}
 		mill.Raise(1, "pass") // another cycle, although done never fell
 		synctest.Wait()
-		want = message.MachineDone{Machine: "mill", SlotNo: 1, Pass: "pass", Cycle: 2, Counted: true}
+		want = message.MachineDone{Machine: "mill", SlotNo: 1, Exact: true, Pass: "pass", Cycle: 2, Counted: true}
 		if got := take[message.MachineDone](&r.loop); len(got) != 1 || got[0] != want {
 			t.Errorf("next %+v", got)
 		}

@@ -81,7 +81,7 @@ func (m *Memory) Known(ctx context.Context, need message.Need) (message.Known, e
 	if err := m.enter(ctx); err != nil {
 		return message.Known{}, err
 	}
-	known := message.Known{Keys: map[string]plant.MessageKey{}, Ends: map[term.OrderID]message.Ends{}}
+	known := message.Known{Keys: map[string]plant.MessageKey{}, Ends: map[term.OrderID]message.Ends{}, Pallets: map[term.PalletID]bool{}}
 	for _, k := range need.Keys {
 		if r, ok := m.db.rows[rowID{plant.KindKey, k}].(*plant.MessageKey); ok {
 			known.Keys[k] = *r
@@ -107,6 +107,11 @@ func (m *Memory) Known(ctx context.Context, need message.Need) (message.Known, e
 	for _, id := range slices.Compact(tasks) {
 		if t, ok := m.db.rows[rowID{plant.KindTask, string(id)}].(*plant.Task); ok {
 			known.Tasks = append(known.Tasks, t)
+		}
+	}
+	for _, id := range need.Pallets {
+		if _, ok := m.db.rows[rowID{plant.KindPallet, string(id)}]; ok {
+			known.Pallets[id] = true
 		}
 	}
 	for _, id := range need.Orders {
