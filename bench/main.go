@@ -67,6 +67,8 @@ type benchmark struct {
 	atMost     bool // the ratio should be at most the goal, else at least
 	// open readies a benchmark; the round that it returns is run -rounds times.
 	open func(ctx context.Context, s *site) (round, error)
+	// aside is a second row without a goal, whose pairs the rounds give to site.aside; empty: none.
+	aside, asideUnit, asideYardstick string
 }
 
 // round measures the yardstick and the figure once, one right after the other.
@@ -75,14 +77,19 @@ type round func(ctx context.Context) (value, yardstick float64, err error)
 func benchmarks() []benchmark {
 	pgbench := "pgbench -c1, six statements pipelined, transactions/s"
 	return []benchmark{
-		{"loop_full_queue_setbased", "transitions/s of 5 rows", pgbench, 2.5, false, fullQueue},
-		{"loop_single", "transitions/s of 5 rows", pgbench, 0.5, false, single},
-		{"loop_commit_1ms", "messages/s", "the same without commit_delay", 0.7, false, slowCommit},
-		{"loop_latency", "µs p50", "one batch of one message by a direct call, µs p50", 3, true, latency},
-		{"ingest_1000", "readings/s", "COPY of the same rows, 1,000 readings a transaction, readings/s", 0.6, false, ingest},
-		{"river_ratio", "rows changed/s", "2 × River's worked no-op jobs/s", 1.5, false, riverRatio},
-		{"rpc_p50", "µs p50", "a bare paho echo on the same broker, µs p50", 1.5, true, rpc},
-		{"go_cpu", "µs of Go CPU a message", "µs of PostgreSQL CPU a message", 0.3, true, goCPU},
+		{name: "loop_full_queue_setbased", unit: "transitions/s of 5 rows", yardstick: pgbench, goal: 2.5, open: fullQueue},
+		{name: "loop_full_queue_ent", unit: "cell transitions/s", yardstick: "the same transitions, one message a transaction, transitions/s", goal: 1.5, open: fullQueueEnt},
+		{name: "loop_single", unit: "transitions/s of 5 rows", yardstick: pgbench, goal: 0.5, open: single},
+		{name: "loop_commit_1ms", unit: "messages/s", yardstick: "the same without commit_delay", goal: 0.7, open: slowCommit},
+		{name: "loop_latency", unit: "µs p50", yardstick: "one batch of one message by a direct call, µs p50", goal: 3, atMost: true, open: latency},
+		{name: "ingest_1000", unit: "readings/s", yardstick: "COPY of the same rows, 1,000 readings a transaction, readings/s", goal: 0.6, open: ingest},
+		{name: "river_ratio", unit: "rows changed/s", yardstick: "2 × River's worked no-op jobs/s", goal: 1.5, open: riverRatio},
+		{name: "rpc_p50", unit: "µs p50", yardstick: "a bare paho echo on the same broker, µs p50", goal: 1.5, atMost: true, open: rpc},
+		{name: "plan", unit: "ms p99", yardstick: "1 ms, so that the ratio is the time itself", goal: 5, atMost: true, open: plan},
+		{name: "go_cpu", unit: "µs of Go CPU a message", yardstick: "µs of PostgreSQL CPU a message", goal: 0.3, atMost: true, open: goCPU},
+		// last: its service and its cell go on polling until the end
+		{name: "stall", unit: "messages/s, of loop or stream the one that lost more", yardstick: "the same with nothing stalled", goal: 0.95, open: stall,
+			aside: "stall_slowest_turn", asideUnit: "ms without any answer", asideYardstick: "the same with nothing stalled"},
 	}
 }
 
@@ -100,12 +107,12 @@ func run(ctx context.Context, o options) error {
 	var results []result
 	var failed error
 	for _, b := range chosen { // one that fails does not cost the others' results
-		r, err := measure(ctx, s, b)
+		rows, err := measure(ctx, s, b)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", b.name, err))
 			continue
 		}
-		results = append(results, r)
+		results = append(results, rows...)
 	}
 	facts.finish(ctx, s)
 	printTable(os.Stdout, results, facts)
@@ -128,38 +135,59 @@ func choose(all []benchmark, only string) ([]benchmark, error) {
 }
 
 // measure runs all rounds of one benchmark.
-func measure(ctx context.Context, s *site, b benchmark) (result, error) {
+func measure(ctx context.Context, s *site, b benchmark) ([]result, error) {
 	one, err := b.open(ctx, s)
 	if err != nil {
-		return result{}, err
+		return nil, err
 	}
 	if err := s.checkpoint(ctx); err != nil {
-		return result{}, err
+		return nil, err
 	}
 	endProfile, err := startProfile(s.options.profile, b.name)
 	if err != nil {
-		return result{}, err
+		return nil, err
 	}
 	defer endProfile()
-	var values, yardsticks, ratios []float64
+	var pairs []pair
+	s.asides = nil
 	for n := range s.options.rounds {
 		v, y, err := one(ctx)
 		if err != nil {
-			return result{}, err
+			return nil, err
 		}
 		if v <= 0 || y <= 0 {
-			return result{}, fmt.Errorf("round %d measured nothing: figure %g, yardstick %g", n+1, v, y)
+			return nil, fmt.Errorf("round %d measured nothing: figure %g, yardstick %g", n+1, v, y)
 		}
 		if s.options.details {
 			fmt.Printf("%s round %d: %.4g against %.4g = %.3f  %s\n", b.name, n+1, v, y, v/y, s.takeNotes())
 		}
-		values, yardsticks, ratios = append(values, v), append(yardsticks, y), append(ratios, v/y)
+		pairs = append(pairs, pair{v, y})
 	}
 	if err := s.printStatements(ctx); err != nil {
-		return result{}, err
+		return nil, err
 	}
-	return result{Name: b.name, Value: median(values), Unit: b.unit, Yardstick: b.yardstick, YardstickValue: median(yardsticks),
-		Ratio: median(ratios), Goal: b.goal, AtMost: b.atMost, Lowest: slices.Min(ratios), Highest: slices.Max(ratios)}, nil
+	row := summary(pairs)
+	row.Name, row.Unit, row.Yardstick, row.Goal, row.AtMost = b.name, b.unit, b.yardstick, &b.goal, b.atMost
+	results := []result{row}
+	if b.aside != "" {
+		row := summary(s.asides)
+		row.Name, row.Unit, row.Yardstick = b.aside, b.asideUnit, b.asideYardstick
+		results = append(results, row)
+	}
+	return results, nil
+}
+
+// pair is what one round measured.
+type pair struct{ value, yardstick float64 }
+
+// summary is the median of the rounds.
+func summary(pairs []pair) result {
+	var values, yardsticks, ratios []float64
+	for _, p := range pairs {
+		values, yardsticks, ratios = append(values, p.value), append(yardsticks, p.yardstick), append(ratios, p.value/p.yardstick)
+	}
+	return result{Value: median(values), YardstickValue: median(yardsticks), Ratio: median(ratios),
+		Lowest: slices.Min(ratios), Highest: slices.Max(ratios)}
 }
 
 func median(v []float64) float64 {

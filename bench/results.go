@@ -14,23 +14,32 @@ import (
 
 // result is one entry of results.json.
 type result struct {
-	Name           string  `json:"name"`
-	Value          float64 `json:"value"`
-	Unit           string  `json:"unit"`
-	Yardstick      string  `json:"yardstick"`
-	YardstickValue float64 `json:"yardstickValue"`
-	Ratio          float64 `json:"ratio"`
-	Goal           float64 `json:"goal"`
+	Name           string   `json:"name"`
+	Value          float64  `json:"value"`
+	Unit           string   `json:"unit"`
+	Yardstick      string   `json:"yardstick"`
+	YardstickValue float64  `json:"yardstickValue"`
+	Ratio          float64  `json:"ratio"`
+	Goal           *float64 `json:"goal"` // null: told beside another, and none is set
 
 	AtMost          bool    `json:"-"` // the goal is an upper bound
 	Lowest, Highest float64 `json:"-"` // of the rounds' ratios
 }
 
-func (r result) met() bool {
-	if r.AtMost {
-		return r.Ratio <= r.Goal
+// verdict holds the ratio against the goal, in words.
+func (r result) verdict() string {
+	if r.Goal == nil {
+		return "none\t"
 	}
-	return r.Ratio >= r.Goal
+	sign, met := "≥", r.Ratio >= *r.Goal
+	if r.AtMost {
+		sign, met = "≤", r.Ratio <= *r.Goal
+	}
+	word := "NOT MET"
+	if met {
+		word = "met"
+	}
+	return fmt.Sprintf("%s %g\t%s", sign, *r.Goal, word)
 }
 
 // facts say on what the results were measured.
@@ -100,15 +109,8 @@ func printTable(w io.Writer, results []result, f *facts) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\nbenchmark\tfigure\tyardstick\tratio\trange\tgoal\t")
 	for _, r := range results {
-		sign, verdict := "≥", "met"
-		if r.AtMost {
-			sign = "≤"
-		}
-		if !r.met() {
-			verdict = "NOT MET"
-		}
-		fmt.Fprintf(t, "%s\t%s %s\t%s\t%.2f\t%.2f–%.2f\t%s %g\t%s\n",
-			r.Name, rounded(r.Value), r.Unit, rounded(r.YardstickValue), r.Ratio, r.Lowest, r.Highest, sign, r.Goal, verdict)
+		fmt.Fprintf(t, "%s\t%s %s\t%s\t%.2f\t%.2f–%.2f\t%s\n",
+			r.Name, rounded(r.Value), r.Unit, rounded(r.YardstickValue), r.Ratio, r.Lowest, r.Highest, r.verdict())
 	}
 	if err := t.Flush(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -79,7 +79,11 @@ func rpc(ctx context.Context, s *site) (round, error) {
 	}, nil
 }
 
+// startBroker starts the broker that benchmarks share, once.
 func startBroker(ctx context.Context, s *site) (address string, err error) {
+	if s.broker != "" {
+		return s.broker, nil
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -97,7 +101,8 @@ func startBroker(ctx context.Context, s *site) (address string, err error) {
 		return "", err
 	}
 	s.closers = append(s.closers, func() { _ = broker.Stop(context.Background()) })
-	return broker.Address(), nil
+	s.broker = broker.Address()
+	return s.broker, nil
 }
 
 // client connects a bare paho client.

@@ -18,8 +18,10 @@ type site struct {
 	admin   *pgx.Conn
 	houses  map[string]*house
 	pgbench *pgbench
+	broker  string // address; empty: not started yet
 	closers []func()
 	notes   []string
+	asides  []pair // of the benchmark that runs, one a round
 }
 
 func openSite(ctx context.Context, o options) (*site, error) {
@@ -110,6 +112,9 @@ func (s *site) checkpoint(ctx context.Context) error {
 func (s *site) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
+
+// aside keeps what a round measured for the second row of its benchmark.
+func (s *site) aside(value, yardstick float64) { s.asides = append(s.asides, pair{value, yardstick}) }
 
 func (s *site) takeNotes() string {
 	defer func() { s.notes = nil }()

@@ -12,6 +12,7 @@ import (
 
 type commands struct {
 	Demo demoCommand `cmd:"" help:"Run a small greenhouse: database, broker, ten simulated devices, and Surehand driving them."`
+	Line lineCommand `cmd:"" help:"Simulate the machines, the robot and the scanner of a plant file on the wire, with faults at the keyboard."`
 }
 
 func main() {

@@ -149,10 +149,10 @@ type checkCommand struct {
 }
 
 func (k *checkCommand) Run(c *commands) error {
-	if _, _, err := c.load(); err != nil {
-		return err
-	}
 	if k.File == "" {
+		if _, _, err := c.load(); err != nil {
+			return err
+		}
 		_, err := fmt.Fprintln(c.out, "The configuration is well formed.")
 		return err
 	}

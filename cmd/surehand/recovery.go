@@ -67,7 +67,7 @@ func questionText(q api.ManualAction, now time.Time) string {
 	fmt.Fprintf(b, "  record   %s\n", q.Record)
 	fmt.Fprintf(b, "  machine  %s\n", cmp.Or(q.Machine, "nothing was read"))
 	for _, r := range q.Readings {
-		fmt.Fprintf(b, "           %s, read %s ago: %s\n", r.Equipment, age(r.At, now), r.Predicates)
+		fmt.Fprintf(b, "           %s has said the same for %s\n", r.Equipment, age(r.At, now)) // else the question would be another
 	}
 	wide := 0
 	for _, a := range q.Answers {

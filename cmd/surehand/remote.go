@@ -123,7 +123,7 @@ func (c *commands) get(path string, into any) ([]byte, error) {
 }
 
 func (c *commands) ask(method, path, contentType string, body []byte) (status int, data []byte, err error) {
-	conf, _, err := c.load()
+	conf, err := config.LoadClient(c.Config, os.LookupEnv)
 	if err != nil {
 		return 0, nil, err
 	}

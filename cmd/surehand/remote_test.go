@@ -148,7 +148,7 @@ func TestAQuestionInOneBlock(t *testing.T) {
 	require.Equal(t, `deadbeef  action_unknown  about task:t, asked 1h30m ago
   record   the robot was to carry WO-1.2 to mill:1
   machine  idle, gripper empty
-           robot, read 2s ago: echo=40 gripper=false
+           robot has said the same for 2s
    done      WO-1.2 is in mill:1.
  * not_done  WO-1.2 stands where it was.
  * is what the evidence speaks for.

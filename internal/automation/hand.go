@@ -133,10 +133,6 @@ func ReleaseHold(tx *plant.Tx, m message.Message, p message.ReleaseHold) message
 	if p.Hold != term.HoldQuarantine && p.Hold != term.HoldParked { // the others have commands of their own, with their conditions
 		return message.Outcome{Code: message.Invalid, Problems: []message.Problem{{Pointer: "/hold", Detail: "quarantine or parked"}}}
 	}
-	if p.Hold != term.HoldQuarantine && p.Hold != term.HoldParked { // ended by commands of their own, which look first
-		return message.Outcome{Code: message.Refused, Reason: "own_command", State: string(p.Hold), Subject: p.Subject,
-			Detail: fmt.Sprintf("A hold of the kind %s is ended by resume, release, enable or the confirmation of the recovery.", p.Hold)}
-	}
 	if !tx.LiftHoldIfHeld(p.Subject, p.Hold, m.Actor, p.Reason) {
 		return message.Outcome{Code: message.NotFound, Reason: "not_held", Subject: p.Subject, Detail: fmt.Sprintf("%s is not held for %s.", p.Subject, p.Hold)}
 	}

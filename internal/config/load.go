@@ -18,7 +18,17 @@ import (
 // Load reads the configuration: the file at path (none if path is empty), then the environment, then
 // defaults. env is os.LookupEnv outside tests. Its error is an *Error that names every problem, and no secret.
 func Load(path string, env func(string) (string, bool)) (Config, error) {
-	l := &loader{dir: filepath.Dir(path), env: env, sections: map[string]object{}}
+	return load(path, env, false)
+}
+
+// LoadClient is Load for a command that only speaks to the running process: it has nothing to do with the database,
+// and whoever types it may not know its password.
+func LoadClient(path string, env func(string) (string, bool)) (Config, error) {
+	return load(path, env, true)
+}
+
+func load(path string, env func(string) (string, bool), client bool) (Config, error) {
+	l := &loader{client: client, dir: filepath.Dir(path), env: env, sections: map[string]object{}}
 	l.read(path)
 	var c Config
 	if len(l.problems) == 0 {
@@ -43,6 +53,7 @@ func line(p message.Problem) string {
 
 type loader struct {
 	form
+	client   bool
 	dir      string // of the file: other files are named relative to it
 	env      func(string) (string, bool)
 	sections map[string]object
@@ -126,6 +137,7 @@ func (l *loader) config() Config {
 func (l *loader) database() Secret {
 	v, from := l.get(databaseURL)
 	switch {
+	case v == "" && l.client:
 	case v == "":
 		l.wrong(from, "is missing: set database.url in the file or %s in the environment, such as postgres://surehand@127.0.0.1/surehand", databaseURL.env)
 	case !strings.HasPrefix(v, "postgres://") && !strings.HasPrefix(v, "postgresql://"):

@@ -142,3 +142,14 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		t.Error("a secret is lost")
 	}
 }
+
+func TestAClientNeedsNoDatabase(t *testing.T) {
+	none := func(string) (string, bool) { return "", false }
+	c, err := LoadClient("", none)
+	if err != nil || c.HTTP.Listen == "" {
+		t.Errorf("%+v, %v", c.HTTP, err)
+	}
+	if _, err := Load("", none); err == nil {
+		t.Error("the process itself started without a database")
+	}
+}

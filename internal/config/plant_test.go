@@ -36,7 +36,7 @@ func TestPlantReadsTheExample(t *testing.T) {
 	sec, ms := term.Duration(time.Second), term.Duration(time.Millisecond)
 	at := func(text string) int { return lineOfText(t, data, text) }
 	modbus := func(port string) term.DriverConfig {
-		return term.DriverConfig{Type: "modbus-machine", Address: "127.0.0.1:" + port, Status: 100}
+		return term.DriverConfig{Type: "modbus-machine", Address: "127.0.0.1:" + port, Unit: 1, Status: 100}
 	}
 	lathe, robot := modbus("15021"), modbus("15020")
 	lathe.Unit, lathe.WordOrder, lathe.Poll, lathe.Stale, lathe.Timeout = 1, "high", 100*ms, 3*sec, 500*ms

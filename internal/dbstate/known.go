@@ -13,6 +13,7 @@ import (
 	"surehand/ent"
 	"surehand/ent/automationcommandintent"
 	"surehand/ent/messagekey"
+	entpallet "surehand/ent/pallet"
 	enttask "surehand/ent/task"
 	"surehand/internal/dbstate/entpgx"
 	"surehand/internal/dbstate/rows"
@@ -23,7 +24,7 @@ import (
 
 // Known answers what a turn asks before it decides, in one round trip.
 func (s *Store) Known(ctx context.Context, need message.Need) (message.Known, error) {
-	known := message.Known{Keys: map[string]plant.MessageKey{}, Ends: map[term.OrderID]message.Ends{}}
+	known := message.Known{Keys: map[string]plant.MessageKey{}, Ends: map[term.OrderID]message.Ends{}, Pallets: map[term.PalletID]bool{}}
 	if need.Empty() {
 		return known, nil
 	}
@@ -47,6 +48,9 @@ func (s *Store) Known(ctx context.Context, need message.Need) (message.Known, er
 	found, err := ask(ctx, client, need)
 	if err == nil && len(need.Orders) > 0 {
 		err = scanEnds(twice.answers, known.Ends)
+	}
+	for _, p := range found.pallets {
+		known.Pallets[p.ID] = true
 	}
 	if err := errors.Join(err, twice.answers.Close()); err != nil {
 		return known, s.failed("ask what is known", err)
@@ -98,6 +102,7 @@ type answers struct {
 	keys    []*ent.MessageKey
 	intents []*ent.AutomationCommandIntent
 	tasks   []*ent.Task
+	pallets []*ent.Pallet
 }
 
 func ask(ctx context.Context, c *ent.Client, need message.Need) (answers, error) {
@@ -113,10 +118,12 @@ func ask(ctx context.Context, c *ent.Client, need message.Need) (answers, error)
 			anyOf(q.C(automationcommandintent.FieldCommandID), storable(need.Commands)),
 		))
 	}).All(ctx)
-	if err != nil || len(need.Tasks) == 0 { // most turns are about devices alone
-		return a, err
+	if err == nil && len(need.Tasks) > 0 { // most turns are about devices alone
+		a.tasks, err = c.Task.Query().Where(func(q *entsql.Selector) { q.Where(anyOf(q.C(enttask.FieldID), uuids(need.Tasks))) }).All(ctx)
 	}
-	a.tasks, err = c.Task.Query().Where(func(q *entsql.Selector) { q.Where(anyOf(q.C(enttask.FieldID), uuids(need.Tasks))) }).All(ctx)
+	if err == nil && len(need.Pallets) > 0 {
+		a.pallets, err = c.Pallet.Query().Where(func(q *entsql.Selector) { q.Where(anyOf(q.C(entpallet.FieldID), storable(need.Pallets))) }).All(ctx)
+	}
 	return a, err
 }
 

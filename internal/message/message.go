@@ -99,11 +99,12 @@ type Need struct {
 	Intents  []term.IntentID  // intents that are not in the picture
 	Tasks    []term.TaskID    // tasks that are not in the picture
 	Orders   []term.OrderID   // orders whose ended parts are to be counted, or that may have ended
+	Pallets  []term.PalletID  // pallets that may have been here before
 }
 
 // Empty tells whether there is nothing to ask.
 func (n Need) Empty() bool {
-	return len(n.Keys) == 0 && len(n.Commands) == 0 && len(n.Intents) == 0 && len(n.Tasks) == 0 && len(n.Orders) == 0
+	return len(n.Keys) == 0 && len(n.Commands) == 0 && len(n.Intents) == 0 && len(n.Tasks) == 0 && len(n.Orders) == 0 && len(n.Pallets) == 0
 }
 
 // Known is the store's answer.
@@ -113,6 +114,8 @@ type Known struct {
 	Tasks   []*plant.Task   // those asked for that exist
 	// Ends counts the ended parts of each order asked for that exists, open or ended.
 	Ends map[term.OrderID]Ends
+	// Pallets are those asked for that exist, here or gone.
+	Pallets map[term.PalletID]bool
 }
 
 // Ends counts the ended parts of an order by how they ended.
