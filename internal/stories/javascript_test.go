@@ -19,7 +19,7 @@ import (
 // proves D-3, D-7, D-12, D-14, D-15
 func TestDeviceOfAnotherLanguageIsUnderstood(t *testing.T) {
 	t.Parallel()
-	dir := npm(t)
+	dir := npm(t, "mqtt@5", "device.mjs")
 	s := open(t)
 	js := s.javascript(dir, "sensor-1", "valve-1", "brisk-1:deaf")
 
@@ -53,8 +53,8 @@ func TestDeviceOfAnotherLanguageIsUnderstood(t *testing.T) {
 	require.NoError(t, js.end())
 }
 
-// npm is a folder with the npm package mqtt and the script of the device.
-func npm(t *testing.T) string {
+// npm is a folder with an npm package and a script of testdata that uses it.
+func npm(t *testing.T, pkg, script string) string {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -70,12 +70,12 @@ func npm(t *testing.T) string {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	install := exec.CommandContext(ctx, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefer-offline", "--prefix", dir, "mqtt@5")
+	install := exec.CommandContext(ctx, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefer-offline", "--omit=optional", "--prefix", dir, pkg)
 	out, err := install.CombinedOutput()
-	require.NoError(t, err, "npm install mqtt@5: %s", out)
-	script, err := os.ReadFile("testdata/device.mjs")
+	require.NoError(t, err, "npm install %s: %s", pkg, out)
+	text, err := os.ReadFile(filepath.Join("testdata", script))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "device.mjs"), script, 0o600)) // node looks for packages beside it
+	require.NoError(t, os.WriteFile(filepath.Join(dir, script), text, 0o600)) // node looks for packages beside it
 	return dir
 }
 

@@ -92,10 +92,11 @@ func NotTried(t Task, why string) Ending {
 // InDoubt: it may have happened.
 func InDoubt(why string) Ending { return Ending{Outcome: term.Unknown, Error: why} }
 
-// Concluded tells how a move or a start has ended by a reading that carries its number. ok is false while the reading
+// Concluded tells how a move or a start has ended by a reading that carries its number; a robot has ended when it stands
+// still as well. ok is false while the reading
 // does not say so. An ending without the place of the part is unknown.
 func Concluded(p plant.Perform, r term.Reading) (e Ending, ok bool) {
-	if r.Echo != p.ActionNo {
+	if r.Echo != p.ActionNo || r.Busy { // a controller may show how it ended a moment before it stands still
 		return e, false
 	}
 	switch p.Type {
