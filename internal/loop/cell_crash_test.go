@@ -1,6 +1,7 @@
 package loop_test
 
 import (
+	"flag"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +13,9 @@ import (
 	"surehand/internal/plant"
 	"surehand/internal/term"
 )
+
+// every is how many steps lie between two interferences of the tests that interfere at every step. 1 tries them all.
+var every = flag.Int("every", 4, "interfere at every n-th step of an order; 1: at each")
 
 // number of a place on the wire in theCell.
 func number(p term.Place) int {
@@ -114,11 +118,9 @@ func TestACrashAtAnyStepAsksWhatIsInDoubtAndLosesNothing(t *testing.T) {
 	first := clean.steps
 	clean.until("the order has ended", time.Hour, func() bool { return clean.ended("A") })
 	steps := clean.steps - first
-	stride := 1
-	if testing.Short() {
-		stride = 7
-	}
-	for k := 0; k < 2*steps; k += stride {
+	crashes := 0
+	for k := 0; k < 2*steps; k += 2**every - 1 { // odd, so that both sides of a commit come up
+		crashes++
 		r := newCellRig(t, theCell())
 		r.confirm()
 		r.order("A", 3)
@@ -141,5 +143,5 @@ func TestACrashAtAnyStepAsksWhatIsInDoubtAndLosesNothing(t *testing.T) {
 		r.finished("A", 3)
 		r.truth()
 	}
-	t.Logf("%d crashes", 2*steps/stride)
+	t.Logf("%d crashes", crashes)
 }

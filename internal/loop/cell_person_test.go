@@ -15,7 +15,7 @@ import (
 
 // atEveryStep runs an order of two parts again and again, and interferes after each step of it.
 func atEveryStep(t *testing.T, interfere func(r *cellRig)) {
-	for k := 0; ; k++ {
+	for k := 0; ; k += *every {
 		r := newCellRig(t, theCell())
 		r.sparse = true
 		r.confirm()
@@ -28,9 +28,6 @@ func atEveryStep(t *testing.T, interfere func(r *cellRig)) {
 		}
 		interfere(r)
 		r.truth()
-		if testing.Short() {
-			k += 6
-		}
 	}
 }
 
