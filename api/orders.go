@@ -96,9 +96,9 @@ func (s *server) createOrder(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case in.ID != "" && !term.ValidName(string(in.ID)):
-		return invalid("/id", noName, in.ID)
+		return invalid("/id", term.NoName, in.ID)
 	case !term.ValidName(string(in.Route)):
-		return invalid("/route", noName, in.Route)
+		return invalid("/route", term.NoName, in.Route)
 	case in.Quantity < 1 || in.Quantity > plant.MaxParts:
 		return invalid("/quantity", "1 to %d parts", plant.MaxParts)
 	case in.Priority < -maxPriority || in.Priority > maxPriority:
@@ -114,10 +114,7 @@ func (s *server) createOrder(w http.ResponseWriter, r *http.Request) error {
 	return s.change(w, r, message.CreateOrder{ID: in.ID, Product: in.Product, Route: in.Route, Quantity: in.Quantity, Priority: in.Priority}, location)
 }
 
-const (
-	maxPriority = 100
-	noName      = "%q is no name: 1 to 64 letters, digits, '-', '_' or '.'"
-)
+const maxPriority = 100
 
 // reasonIn reads a body that has nothing but a reason, or has none.
 func (s *server) reasonIn(w http.ResponseWriter, r *http.Request, needed bool) (string, error) {
@@ -192,7 +189,7 @@ func (s *server) palletArrived(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case !term.ValidName(string(in.Pallet)):
-		return invalid("/pallet", noName, in.Pallet)
+		return invalid("/pallet", term.NoName, in.Pallet)
 	case in.Quantity < 1 || in.Quantity > plant.MaxPlaces:
 		return invalid("/quantity", "1 to %d parts", plant.MaxPlaces)
 	}

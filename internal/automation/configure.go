@@ -61,7 +61,7 @@ func (im *importer) named(line int, pointer, id string) bool {
 	if term.ValidName(id) {
 		return true
 	}
-	im.fault(line, pointer, "%q is no name: 1 to 64 letters, digits, '-', '_' or '.'", id)
+	im.fault(line, pointer, term.NoName, id)
 	return false
 }
 

@@ -241,7 +241,7 @@ func (o object) name(key, s string) string {
 	if s == "" || term.ValidName(s) {
 		return s
 	}
-	o.fault(key, "%q is no name: 1 to 64 letters, digits, '-', '_' or '.'", s)
+	o.fault(key, term.NoName, s)
 	return ""
 }
 

@@ -22,7 +22,7 @@ func TestCellKill(t *testing.T) {
 	c.begin("WO-1", 12)
 	inDoubt, asked := 0, 0
 	for range *cellKills {
-		c.moment(20*time.Millisecond, 900*time.Millisecond)
+		c.moment(10*time.Millisecond, 350*time.Millisecond)
 		if c.ended() {
 			break
 		}

@@ -47,6 +47,9 @@ func (c *chaos) disturb() {
 	if c.pick(12) {
 		c.whim()
 	}
+	if c.pick(15) {
+		c.hostile()
+	}
 }
 
 // whim is one command of a person; most are refused, and that is fine.
@@ -104,6 +107,57 @@ func (c *chaos) whim() {
 	c.counts[p.Type()+" "+string(o.Code)]++
 }
 
+// hostile is something that comes doubled, late, out of order, wrong or in the middle of something else.
+func (c *chaos) hostile() {
+	state := c.loop.State()
+	n := c.rand.IntN(6)
+	c.counts[fmt.Sprint("hostile ", n)]++
+	switch jobs := state.Jobs(); {
+	case n == 0 && len(c.results) > 0: // a result of some time ago, once more or turned round
+		p := c.results[c.rand.IntN(len(c.results))]
+		if _, open := state.Task(p.Task); open {
+			return // of an open action it would be evidence
+		}
+		if c.pick(2) && p.Kind == term.TaskMove {
+			p.Outcome = map[term.Outcome]term.Outcome{term.Done: term.NotDone, term.NotDone: term.Done, term.Unknown: term.Done}[p.Outcome]
+		}
+		c.post(p)
+	case n == 1: // a done of a machine that works on nothing
+		id := []term.EquipmentID{"lathe", "mill", "oven"}[c.rand.IntN(3)]
+		for _, s := range state.SlotsOf(id) {
+			if _, starting := state.StartOf(id); s.State != term.SlotEmpty || starting {
+				return
+			}
+		}
+		c.post(message.MachineDone{Machine: id, SlotNo: c.rand.IntN(5), Exact: c.pick(2), Pass: "perhaps"})
+	case n == 2 && len(jobs) > 0: // a report of a place where the part is not
+		c.person(message.ReportPart{Job: jobs[c.rand.IntN(len(jobs))].ID, Place: placeOf([]int{1, 22, 41, 51, 62, looptest.Gripper, looptest.Removed}[c.rand.IntN(7)]), Reason: "I think so"})
+	case n == 3: // every answer twice, and once with an old version, in one turn
+		var batch []message.Message
+		for _, q := range state.Questions() {
+			if word := c.honestly(q); word != "" && slices.Contains(words(q), word) {
+				p := message.ResolveManualAction{Question: q.ID, Version: q.Version, Hash: q.Hash, Answer: word, Reason: "I looked"}
+				old := p
+				old.Version--
+				for _, p := range []message.Payload{old, p, p} {
+					batch = append(batch, message.Message{Source: message.FromPerson, Actor: "kim", Payload: p, BodyHash: fmt.Sprint(p)})
+				}
+			}
+		}
+		c.turn(batch...)
+	case n == 4:
+		id := state.Equipment()[c.rand.IntN(5)].ID
+		c.line.Fail(id, c.rand.IntN(2))
+	case n == 5:
+		id := state.Equipment()[c.rand.IntN(5)].ID
+		if _, disabled := state.Held(plant.EquipmentSubject(id), term.HoldDisabled); disabled {
+			c.person(message.EnableEquipment{Equipment: id, Reason: "used again"})
+		} else if c.pick(4) {
+			c.person(message.DisableEquipment{Equipment: id, Reason: "a smell"})
+		}
+	}
+}
+
 func placeOf(n int) term.Place {
 	switch {
 	case n == looptest.Gripper:
@@ -141,7 +195,7 @@ func (c *chaos) honestly(q *plant.Question) string {
 		return term.AnswerRestart
 	case term.FindOverdue:
 		return term.AnswerWait
-	case term.FindUnexpected:
+	case term.FindUnexpected, term.FindJobMismatch:
 		return term.AnswerDismiss
 	case term.FindEchoUnknown:
 		return term.AnswerAccept
@@ -173,8 +227,10 @@ func (c *chaos) answer() {
 // calm ends all disturbances and brings everything to its end as a person would.
 func (c *chaos) calm() {
 	c.line.Strike = nil
-	for id := range c.cut {
-		c.line.Cut(id, false)
+	for _, e := range c.loop.State().Equipment() {
+		c.line.Cut(e.ID, false)
+		c.line.Fail(e.ID, 0)
+		c.person(message.EnableEquipment{Equipment: e.ID, Reason: "used again"})
 	}
 	c.line.Unstick()
 	c.person(message.ReleaseCell{})

@@ -16,9 +16,10 @@ type Move[S ~string] struct {
 func from[S ~string](s ...S) []S { return s }
 
 var (
-	placedJobs = from(term.Queued, term.Waiting, term.Moving, term.Processing, term.WaitingUnload, term.WaitingJudgement)
-	restingJob = from(term.Queued, term.Waiting, term.WaitingUnload)
-	openJobs   = append(from(term.NotArrived), placedJobs...)
+	placedJobs   = from(term.Queued, term.Waiting, term.Moving, term.Processing, term.WaitingUnload, term.WaitingJudgement)
+	unjudgedJobs = from(term.Queued, term.Waiting, term.Moving, term.Processing, term.WaitingUnload)
+	restingJob   = from(term.Queued, term.Waiting, term.WaitingUnload)
+	openJobs     = append(from(term.NotArrived), placedJobs...)
 )
 
 // The moves of a part. Position and state change together, and only with the evidence or the answer that moved
@@ -31,6 +32,7 @@ var (
 	jobGrip     = Move[term.JobState]{"MoveJobToGripper", from(term.Moving), term.Moving}
 	jobBuffer   = Move[term.JobState]{"MoveJobToBuffer", from(term.Moving), term.Waiting}
 	jobLoad     = Move[term.JobState]{"MoveJobToEquipment", from(term.Moving), term.Processing}
+	jobWork     = Move[term.JobState]{"StartStepInSlot", from(term.Processing), ""}
 	jobStepDone = Move[term.JobState]{"CompleteStepInSlot", from(term.Processing, term.WaitingJudgement), term.WaitingUnload}
 	jobJudged   = Move[term.JobState]{"CompleteStepOnBuffer", from(term.WaitingJudgement), term.Waiting}
 	jobJudge    = Move[term.JobState]{"AwaitJudgement", from(term.Processing), term.WaitingJudgement}
@@ -53,9 +55,9 @@ func JobMoves() []Move[term.JobState] {
 	return []Move[term.JobState]{jobArrive, jobReserve, jobClaim,
 		{"ReturnJobToRest", jobUnclaim.From, term.Queued}, {"ReturnJobToRest", jobUnclaim.From, term.Waiting},
 		{"ReturnJobToRest", jobUnclaim.From, term.WaitingUnload}, {"ReturnJobToRest", jobUnclaim.From, term.Moving},
-		jobGrip, jobBuffer, jobLoad, jobStepDone, jobJudged, jobJudge, jobToolDone, jobRework, jobDispose,
-		{"CorrectJobPlace", placedJobs, term.Queued}, {"CorrectJobPlace", placedJobs, term.Waiting}, {"CorrectJobPlace", placedJobs, term.Moving},
-		{"CorrectJobPlace", placedJobs, term.Processing}, {"CorrectJobPlace", placedJobs, term.WaitingUnload},
+		jobGrip, jobBuffer, jobLoad, jobWork, jobStepDone, jobJudged, jobJudge, jobToolDone, jobRework, jobDispose,
+		{"CorrectJobPlace", placedJobs, term.Queued}, {"CorrectJobPlace", placedJobs, term.Moving}, {"CorrectJobPlace", unjudgedJobs, term.Waiting},
+		{"CorrectJobPlace", unjudgedJobs, term.Processing}, {"CorrectJobPlace", unjudgedJobs, term.WaitingUnload},
 		{"CorrectJobPlace", from(term.WaitingJudgement), term.WaitingJudgement},
 		jobFinish(term.Completed), jobFinish(term.Scrapped), jobFinish(term.JobCancelled)}
 }
@@ -129,97 +131,6 @@ func (m Move[S]) check(key string, state S) {
 	}
 }
 
-func (tx *Tx) moveOrder(m Move[term.OrderState], id term.OrderID, set func(*Order)) *Order {
-	o, ok := tx.w.state.orders[id]
-	if !ok {
-		broken(6, "%s of order %s, which is not open", m.Name, id)
-	}
-	m.check(string(id), o.State)
-	n := *o
-	n.Version++
-	if m.To != "" {
-		n.State = m.To
-	}
-	if set != nil {
-		set(&n)
-	}
-	if n.State.Ended() && n.EndedAt.IsZero() {
-		n.EndedAt = tx.Now()
-	}
-	tx.put(m.Name, o, &n)
-	return &n
-}
-
-// CreateOrder stores a draft and its parts, which have not arrived.
-func (tx *Tx) CreateOrder(o Order) *Order {
-	o.Version, o.State, o.CreatedAt = 1, term.OrderDraft, tx.Now()
-	o.Product, o.Actor = Printable(o.Product), Printable(o.Actor)
-	tx.put("CreateOrder", nil, &o)
-	for n := 1; n <= o.Planned; n++ {
-		tx.put("CreateJob", nil, &Job{ID: term.NewJobID(o.ID, n), Version: 1, OrderID: o.ID, Number: n, State: term.NotArrived,
-			Position: term.Place{Type: term.Nowhere}, Disposition: term.DispositionNone})
-	}
-	return &o
-}
-
-// StartOrder lets a draft be worked on.
-func (tx *Tx) StartOrder(id term.OrderID) *Order { return tx.moveOrder(orderStart, id, nil) }
-
-// CancelOrder asks for the end of an order; its parts end by the rule, the last one ends the order.
-func (tx *Tx) CancelOrder(id term.OrderID, rule term.InsideRule) *Order {
-	return tx.moveOrder(orderCancel, id, func(n *Order) { n.Inside = rule })
-}
-
-// countEnd counts a part that has just ended and ends the order with its last part. The condition is the part's
-// own move: it left an open state in this turn, which can happen once.
-func (tx *Tx) countEnd(id term.OrderID, end term.JobState) {
-	o, ok := tx.w.state.orders[id]
-	if !ok {
-		broken(11, "a part of order %s ends, and the order is not open", id)
-	}
-	count := func(n *Order) {
-		switch end {
-		case term.Completed:
-			n.Completed++
-		case term.Scrapped:
-			n.Scrapped++
-		case term.JobCancelled:
-			n.Cancelled++
-		}
-	}
-	open := len(tx.w.state.jobsOf[id])
-	switch {
-	case o.Left() > 1:
-		tx.moveOrder(orderCount, id, count)
-	case open > 0:
-		// The counters are wrong. An order never ends before its last part; the recount, which is asked for, sets them.
-	default:
-		tx.endOrder(o, count)
-	}
-}
-
-// endOrder ends an order whose parts have all ended.
-func (tx *Tx) endOrder(o *Order, count func(*Order)) {
-	m := orderDone
-	if o.State == term.OrderStopping {
-		m = orderEnded
-	}
-	tx.moveOrder(m, o.ID, count)
-	for _, reason := range []term.HoldReason{term.HoldPaused, term.HoldParked} {
-		tx.LiftHoldIfHeld(OrderSubject(o.ID), reason, "surehand", "the order has ended")
-	}
-}
-
-// RecountOrder sets the counters to what the parts say; all of them ended: the order ends.
-func (tx *Tx) RecountOrder(id term.OrderID, completed, scrapped, cancelled int) {
-	set := func(n *Order) { n.Completed, n.Scrapped, n.Cancelled = completed, scrapped, cancelled }
-	if o := tx.w.state.orders[id]; o != nil && completed+scrapped+cancelled == o.Planned {
-		tx.endOrder(o, set)
-		return
-	}
-	tx.moveOrder(orderRecount, id, set)
-}
-
 func (tx *Tx) moveJob(m Move[term.JobState], id term.JobID, set func(*Job)) *Job {
 	j, ok := tx.w.state.jobs[id]
 	if !ok {
@@ -241,6 +152,9 @@ func (tx *Tx) moveJob(m Move[term.JobState], id term.JobID, set func(*Job)) *Job
 				broken(8, "%s puts %s on %s, where %s is", m.Name, id, n.Position, other.ID)
 			}
 		}
+	}
+	if robot, ok := tx.w.state.Robot(); ok && (j.Position.Type == term.OnRobot) != (n.Position.Type == term.OnRobot) {
+		tx.w.session.Record(robot.ID, tx.Now())
 	}
 	if n.Position.Type != term.OnRobot {
 		n.Presented = ""

@@ -1,6 +1,7 @@
 package plant
 
 import (
+	"slices"
 	"time"
 
 	"surehand/internal/term"
@@ -27,6 +28,7 @@ type Session struct {
 	stopping, draining bool
 
 	machines map[term.EquipmentID]Observation
+	recorded map[term.EquipmentID]time.Time // when the record of what is in it last changed
 	compared bool
 	// notBefore: a comparison has to wait until then, because an action that the record has lost may still begin.
 	notBefore time.Time
@@ -41,7 +43,7 @@ type Session struct {
 // NewSession starts with all links down and no device heard.
 func NewSession() *Session {
 	return &Session{links: map[Link]bool{}, drained: map[Link]bool{}, seen: map[term.DeviceID]time.Time{},
-		machines: map[term.EquipmentID]Observation{}}
+		machines: map[term.EquipmentID]Observation{}, recorded: map[term.EquipmentID]time.Time{}}
 }
 
 // SetLink records a link change; with a lost link, messages may be queueing again.
@@ -99,7 +101,11 @@ type Observation struct {
 	Reading term.Reading
 	At      time.Time // when it came
 	Since   time.Time // since when its predicates have been as they are
-	Changes int       // changes of its predicates within the last ten seconds, or since it began to change
+	Changes int       // how often it went back to what it had said shortly before, without standing still in between
+	// RecordAt is when the record of what is in it last changed: what was read before says nothing about that.
+	RecordAt time.Time
+
+	before [4]string // what it said before, the latest first: a working machine goes on, a bad signal goes back
 }
 
 // Observe takes a reading and tells whether its predicates changed. The first one counts as a change.
@@ -110,10 +116,14 @@ func (s *Session) Observe(id term.EquipmentID, r term.Reading, at time.Time) (ch
 	case !seen:
 		o.Since = at
 	case changed:
-		if o.Changes++; at.Sub(o.Since) > flapWindow {
-			o.Changes = 1
+		if at.Sub(o.Since) > flapWindow {
+			o.Changes, o.before = 0, [4]string{}
 		}
-		o.Since = at
+		if slices.Contains(o.before[:], r.Predicates()) {
+			o.Changes++
+		}
+		copy(o.before[1:], o.before[:])
+		o.before[0], o.Since = o.Reading.Predicates(), at
 	}
 	o.Reading, o.At = r, at
 	s.machines[id] = o
@@ -126,14 +136,20 @@ const flapWindow = 3 * time.Second
 // Observed is the last that was read of an equipment in this life; false: nothing yet.
 func (s *Session) Observed(id term.EquipmentID) (Observation, bool) {
 	o, ok := s.machines[id]
+	o.RecordAt = s.recorded[id]
 	return o, ok
 }
+
+// Record notes that the record of what is in an equipment changes now.
+func (s *Session) Record(id term.EquipmentID, at time.Time) { s.recorded[id] = at }
 
 // Forget drops what was read of an equipment: its configuration changed.
 func (s *Session) Forget(id term.EquipmentID) { delete(s.machines, id) }
 
-// Steady tells whether an equipment has said the same for SteadyFor.
-func (o Observation) Steady(now time.Time) bool { return now.Sub(o.Since) >= SteadyFor }
+// Steady tells whether an equipment has said the same for SteadyFor, and has been read since the record of it changed.
+func (o Observation) Steady(now time.Time) bool {
+	return now.Sub(o.Since) >= SteadyFor && o.At.After(o.RecordAt)
+}
 
 // SetCompared: the machines and the record have been compared in this life.
 func (s *Session) SetCompared(done bool) { s.compared = done }

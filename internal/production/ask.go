@@ -127,7 +127,7 @@ func suggestedMove(fresh bool, r term.Reading, t *plant.Task) string {
 			return term.AnswerDone
 		}
 		return term.AnswerGripper
-	case r.Echo == t.ActionNo && r.PartAt == term.PartAtFrom, term.NumberNewer(r.Echo, t.ActionNo) && r.Idle():
+	case r.Echo == t.ActionNo && r.PartAt == term.PartAtFrom, r.Echo != 0 && term.NumberNewer(r.Echo, t.ActionNo) && r.Idle():
 		return term.AnswerNotDone
 	}
 	return ""

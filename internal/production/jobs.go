@@ -114,7 +114,7 @@ func PalletArrived(tx *plant.Tx, p message.PalletArrived, known message.Known) m
 	}
 	switch {
 	case !term.ValidName(string(p.Pallet)):
-		return invalid("/pallet", "%q is no name: 1 to 64 letters, digits, '-', '_' or '.'", p.Pallet)
+		return invalid("/pallet", term.NoName, p.Pallet)
 	case p.Quantity < 1 || p.Quantity > cell.Config.Dock.Count:
 		return invalid("/quantity", "the dock has %d places", cell.Config.Dock.Count)
 	case o.State == term.OrderStopping:

@@ -95,21 +95,31 @@ func proveStart(tx *plant.Tx, id term.EquipmentID, r term.Reading) {
 	}
 	o, _ := tx.Session().Observed(id)
 	switch {
-	case r.Echo == t.ActionNo && r.StartResult == startRunning:
+	case r.Echo == t.ActionNo && r.StartResult == term.StartRunning:
 		started(tx, t)
-	case r.Echo == t.ActionNo && r.StartResult == startRefused:
+	case r.Echo == t.ActionNo && r.StartResult == term.StartRefused:
 		startFailed(tx, t, "the machine refused it")
+	case forgot(tx, id, r):
 	case term.NumberNewer(r.Echo, t.ActionNo) && !r.Go && o.Steady(tx.Now()):
 		tx.FailTask(t.ID, term.PartUnknown, "it surely did not start: go is off and the machine echoes an older number")
 		closeTaskQuestion(tx, t, "the machine's own number shows that it did not start")
 	}
 }
 
-// Values of Reading.StartResult.
-const (
-	startRunning = 1
-	startRefused = 2
-)
+// forgot tells whether a machine that has begun a start of ours before shows none: it was restarted and has lost its
+// memory, so that its silence about a number says nothing.
+func forgot(tx *plant.Tx, id term.EquipmentID, r term.Reading) bool {
+	if r.Echo != 0 {
+		return false
+	}
+	e, _ := tx.State().EquipmentByID(id)
+	for _, s := range tx.State().SlotsOf(id) {
+		if !s.StartedAt.IsZero() {
+			return true
+		}
+	}
+	return e.HasCycle
+}
 
 // DoneAcknowledged: the machine was told that its done is stored.
 func DoneAcknowledged(tx *plant.Tx, p message.DoneAcknowledged) message.Outcome {

@@ -50,7 +50,7 @@ func (im *importer) fault(line int, pointer, format string, args ...any) {
 
 func (im *importer) named(line int, pointer, id string) {
 	if !term.ValidName(id) {
-		im.fault(line, pointer, "%q is no name: 1 to 64 letters, digits, '-', '_' or '.'", id)
+		im.fault(line, pointer, term.NoName, id)
 	}
 }
 
@@ -88,8 +88,9 @@ func (im *importer) equipment(p message.ImportPlant) {
 		im.named(e.Line, at+"/group", c.Group)
 		if kind, taken := im.groups[c.Group]; taken && kind != e.Kind {
 			im.fault(e.Line, at+"/group", "group %s is of kind %s", c.Group, kind)
+		} else {
+			im.groups[c.Group] = e.Kind
 		}
-		im.groups[c.Group] = e.Kind
 		switch e.Kind {
 		case term.KindRobot:
 			robots++
@@ -102,6 +103,7 @@ func (im *importer) equipment(p message.ImportPlant) {
 			}
 		default:
 			im.fault(e.Line, at+"/kind", "kind %q is none of robot, machine, scanner", e.Kind)
+			continue
 		}
 		if !slices.Contains(term.DriverTypes(e.Kind), c.Driver.Type) {
 			im.fault(e.Line, at+"/driver/type", "a %s is driven by one of %v, not %q", e.Kind, term.DriverTypes(e.Kind), c.Driver.Type)

@@ -224,6 +224,9 @@ func (c *comparer) equipment(e *plant.Equipment) {
 			Record: fmt.Sprintf("the last number given out is %d", cell.LastActionNo), Machine: fmt.Sprintf("%s knows number %d", e.ID, r.Echo),
 			Readings: c.bound(e.ID), Answers: []term.Answer{answer(term.AnswerAccept, "You have looked: the parts are where the record says. Numbering goes on above %d.", r.Echo)}})
 	}
+	if !o.At.After(o.RecordAt) {
+		return // read before the record changed: the next reading is compared
+	}
 	switch e.Type {
 	case term.KindMachine:
 		c.machine(e, r)

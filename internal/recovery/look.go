@@ -50,6 +50,7 @@ func Travelled(tx *plant.Tx) {
 	tx.Session().LoseRecord(tx.Now())
 	tx.MarkCellUsed()
 	tx.PlaceHold(plant.CellSubject, term.HoldRecovery, "surehand", "the database went back in time; the machines are compared with the record first")
+	tx.PlaceHold(plant.CellSubject, term.HoldQuarantine, "surehand", "the database went back in time; a person confirms the recovery")
 }
 
 // CompareCell starts a comparison on request: no new action begins until it is confirmed.
@@ -233,11 +234,14 @@ func steady(tx *plant.Tx, q plant.Question) bool {
 	return true
 }
 
-// resolve closes a question, and its alarm when nothing else is asked about the subject.
+// resolve closes a question, and its alarm when nothing else of its kind is asked about the subject.
 func resolve(tx *plant.Tx, q *plant.Question, word, by, why string) {
 	tx.ResolveQuestion(q, word, by, why)
+	if !asked(tx, q.Subject) {
+		tx.ResolveAlarm(term.AlarmRecovery, q.Subject)
+	}
 	if len(tx.State().AskedAbout(q.Subject)) == 0 {
-		for _, kind := range []term.AlarmKind{term.AlarmRecovery, term.AlarmTaskFailed, term.AlarmLateEvidence, term.AlarmOverdue, term.AlarmUnexpected, term.AlarmJobMismatch} {
+		for _, kind := range []term.AlarmKind{term.AlarmTaskFailed, term.AlarmLateEvidence, term.AlarmOverdue, term.AlarmUnexpected, term.AlarmJobMismatch} {
 			tx.ResolveAlarm(kind, q.Subject)
 		}
 	}
@@ -247,8 +251,10 @@ func resolve(tx *plant.Tx, q *plant.Question, word, by, why string) {
 // clean drain.
 func releaseByItself(tx *plant.Tx) {
 	cell, _ := tx.State().Cell()
-	if _, lost := tx.State().Held(plant.DevicesSubject, term.HoldQuarantine); lost {
-		return // the database went back in time: somebody has to look
+	for _, half := range []string{plant.CellSubject, plant.DevicesSubject} { // of the devices: the start came before Travelled was decided
+		if _, lost := tx.State().Held(half, term.HoldQuarantine); lost {
+			return // the database went back in time: somebody has to look
+		}
 	}
 	if (cell.Config.Options.AutomaticRelease || cell.Clean) && open(tx) == 0 && len(tx.State().Tasks()) == 0 {
 		tx.LiftHoldIfHeld(plant.CellSubject, term.HoldRecovery, "surehand", "nothing was found")
@@ -284,6 +290,7 @@ func ConfirmRecovery(tx *plant.Tx, m message.Message, p message.ConfirmRecovery)
 		return refuse(plant.CellSubject, "findings_open", string(term.HoldRecovery), "%d questions are open; answer them first.", n)
 	}
 	tx.LiftHoldIfHeld(plant.CellSubject, term.HoldRecovery, m.Actor, p.Reason)
+	tx.LiftHoldIfHeld(plant.CellSubject, term.HoldQuarantine, m.Actor, p.Reason)
 	if p.Release != nil && !*p.Release {
 		tx.PlaceHold(plant.CellSubject, term.HoldPaused, m.Actor, "not released with the recovery")
 	}

@@ -252,9 +252,15 @@ func (DoneLatch) Values() []string { return []string{"none", "seen", "acked"} }
 type SlotState string
 
 const (
-	SlotEmpty    SlotState = "EMPTY"
+	// SlotEmpty: no part is in it. The result of a move that sets one in, or a person's answer, fills it. A crash
+	// leaves it as it is.
+	SlotEmpty SlotState = "EMPTY"
+	// SlotOccupied: a part is in it; once its start is confirmed, the machine works on it. The machine's done moves it
+	// on, or a person's answer. A crash leaves it to the machine.
 	SlotOccupied SlotState = "OCCUPIED"
-	SlotDone     SlotState = "DONE"
+	// SlotDone: the machine has done with the part in it. The result of the move that takes the part out empties it. A
+	// crash leaves it as it is.
+	SlotDone SlotState = "DONE"
 )
 
 func (SlotState) Values() []string { return []string{"EMPTY", "OCCUPIED", "DONE"} }
@@ -330,10 +336,17 @@ func (Outcome) Values() []string { return []string{"done", "not_done", "unknown"
 type AlarmState string
 
 const (
-	AlarmUnacknowledged AlarmState = "unacknowledged"          // active, nobody has seen it
-	AlarmAcknowledged   AlarmState = "acknowledged"            // active, seen
-	AlarmReturned       AlarmState = "returned_unacknowledged" // over, nobody has seen it
-	AlarmNormal         AlarmState = "normal"                  // over and seen
+	// AlarmUnacknowledged: its cause is there, and nobody has seen it. A person acknowledges it, or its cause goes away.
+	// A crash leaves it as it is.
+	AlarmUnacknowledged AlarmState = "unacknowledged"
+	// AlarmAcknowledged: its cause is there, and a person has seen it. It ends when its cause goes away. A crash leaves
+	// it as it is.
+	AlarmAcknowledged AlarmState = "acknowledged"
+	// AlarmReturned: its cause is over, and nobody has seen it. A person acknowledges it, or the cause comes again. A
+	// crash leaves it as it is.
+	AlarmReturned AlarmState = "returned_unacknowledged"
+	// AlarmNormal (end): over and seen.
+	AlarmNormal AlarmState = "normal"
 )
 
 func (AlarmState) Values() []string {

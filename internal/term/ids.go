@@ -34,7 +34,10 @@ func NewEndpointID(device DeviceID, key string) EndpointID {
 	return EndpointID(string(device) + "/" + key)
 }
 
-// ValidName tells whether s may name an organisation, farm, profile, device, endpoint key or rule.
+// NoName says of a text that is not a ValidName what is wrong with it.
+const NoName = "%q is no name: 1 to 64 letters, digits, '-', '_' or '.'"
+
+// ValidName tells whether s may be what people call a thing: a device, an order, an equipment, a route.
 func ValidName(s string) bool {
 	if s == "" || len(s) > 64 {
 		return false

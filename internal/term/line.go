@@ -222,7 +222,7 @@ type Reading struct {
 	DoneSlot    int          `json:"doneSlot,omitempty"`
 	Cycle       uint32       `json:"cycle,omitempty"`
 	Pass        string       `json:"pass,omitempty"`        // pass, fail or empty
-	StartResult int          `json:"startResult,omitempty"` // of Echo: 0 none, 1 running, 2 refused
+	StartResult int          `json:"startResult,omitempty"` // of Echo: 0 none, StartRunning or StartRefused
 
 	// Robot.
 	Busy     bool   `json:"busy,omitempty"`
@@ -231,6 +231,12 @@ type Reading struct {
 	Gripper  bool   `json:"gripper,omitempty"`
 	Position int    `json:"position,omitempty"`
 }
+
+// Values of Reading.StartResult.
+const (
+	StartRunning = 1 // the slots of the start are being processed, or were
+	StartRefused = 2
+)
 
 // Predicates is the discrete part of a reading that a finding and an answer are bound to: no ages, counters of
 // cycles or analog values.

@@ -9,8 +9,12 @@ import (
 	"surehand/internal/term"
 )
 
-// SettleFor is how long a driver may take beyond an action's Bound to find out what became of it.
-const SettleFor = 5 * time.Second
+const (
+	// SettleFor is how long a driver may take beyond an action's Bound to find out what became of it.
+	SettleFor = 5 * time.Second
+	// ConfirmWithin bounds a driver's question to the database whether this process life goes on.
+	ConfirmWithin = 2 * time.Second
+)
 
 // Driver works one equipment of the cell. One goroutine owns the connection. Perform and Acknowledge may be called
 // at any time and from any goroutine; the driver does them one after the other.
@@ -49,6 +53,14 @@ type Task struct {
 
 // NotAfter is the last moment at which the action may begin.
 func (t Task) NotAfter() time.Time { return t.StartedAt.Add(plant.SendBefore) }
+
+// Within is how long the action may take: its Bound, or a minute if it names none.
+func (t Task) Within() time.Duration {
+	if t.Bound <= 0 {
+		return time.Minute
+	}
+	return t.Bound
+}
 
 // Late tells whether the action may no longer begin: see Order.Late.
 func (t Task) Late(now time.Time) bool {
@@ -102,9 +114,9 @@ func Concluded(p plant.Perform, r term.Reading) (e Ending, ok bool) {
 	switch p.Type {
 	case term.TaskStartMachine:
 		switch r.StartResult {
-		case 1:
+		case term.StartRunning:
 			return Happened(""), true
-		case 2:
+		case term.StartRefused:
 			return Ending{Outcome: term.NotDone, Error: "the machine refused the start"}, true
 		}
 	case term.TaskMove:

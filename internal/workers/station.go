@@ -14,8 +14,6 @@ import (
 const (
 	// maxOpen bounds the actions of one equipment, stuck ones too.
 	maxOpen = 2 * plant.MaxSlots
-	// defaultBound of an action that names none.
-	defaultBound = time.Minute
 	// afterLettingGo is how long a driver may take to answer once its context has ended.
 	afterLettingGo = time.Second
 	// acknowledgeWithin bounds one acknowledgement; the loop asks again as long as done stays.
@@ -89,11 +87,7 @@ func (s *station) runDriver() {
 
 // carryOut answers exactly once, whatever the driver does.
 func (s *station) carryOut(f *followed) {
-	bound := f.task.Bound
-	if bound <= 0 {
-		bound = defaultBound
-	}
-	ctx, cancel := context.WithTimeout(s.ctx, bound+SettleFor)
+	ctx, cancel := context.WithTimeout(s.ctx, f.task.Within()+SettleFor)
 	defer cancel()
 	answer := make(chan Ending, 1)
 	go func() {

@@ -132,9 +132,3 @@ func (r *Reader) Holds(ctx context.Context) ([]*plant.Hold, error) {
 	list, err := r.client.Hold.Query().Where(hold.IsOpen(true)).Order(hold.ByID()).All(ctx)
 	return all(list, err, rows.Hold)
 }
-
-// HoldsOf lists the holds of a subject, ended ones included, newest first.
-func (r *Reader) HoldsOf(ctx context.Context, subject string, limit int) ([]*plant.Hold, error) {
-	list, err := r.client.Hold.Query().Where(hold.Subject(subject)).Order(hold.ByID(entsql.OrderDesc())).Limit(bounded(limit)).All(ctx)
-	return all(list, err, rows.Hold)
-}

@@ -19,8 +19,6 @@ const (
 	restWithin = time.Second
 	// readTries of a read-back: reading again is harmless.
 	readTries = 3
-	// defaultBound of an action that names none.
-	defaultBound = time.Minute
 )
 
 // doubtFor is how long after its time-out a write without an answer is taken to be possibly still on its way. Nothing
@@ -43,11 +41,7 @@ type handshake struct {
 // then can begin anything.
 func (s *Session) perform(ctx context.Context, t workers.Task) workers.Ending {
 	_, _, goAt := s.d.program.Sizes()
-	bound := t.Bound
-	if bound <= 0 {
-		bound = defaultBound
-	}
-	h := &handshake{Session: s, task: t, goAt: goAt, until: s.Now().Add(bound)}
+	h := &handshake{Session: s, task: t, goAt: goAt, until: s.Now().Add(t.Within())}
 	if err := h.prepare(ctx); err != nil {
 		if refusal := (refused{}); errors.As(err, &refusal) {
 			return workers.NotBegun(t, err.Error())
@@ -217,7 +211,7 @@ func (h *handshake) follow(ctx context.Context) workers.Ending {
 		}
 		if h.Now().After(by) {
 			if h.begun {
-				return workers.InDoubt(fmt.Sprintf("it was begun and has not ended within %s", h.task.Bound))
+				return workers.InDoubt(fmt.Sprintf("it was begun and has not ended within %s", h.task.Within()))
 			}
 			if e, over := h.settle(ctx, "it did not begin in time"); over {
 				return e

@@ -8,12 +8,12 @@ import (
 
 	"surehand/internal/plant"
 	"surehand/internal/term"
+	"surehand/internal/workers"
 )
 
 const (
 	firstRedial   = 20 * time.Millisecond
 	longestRedial = time.Second
-	confirmWithin = 2 * time.Second
 	// heartbeatWithin is how long a controller may take to change its heartbeat; by contract once a second.
 	heartbeatWithin = 1500 * time.Millisecond
 )
@@ -118,7 +118,7 @@ func (s *Session) startDial(ctx context.Context) {
 }
 
 func confirm(ctx context.Context, o Options) error {
-	ctx, cancel := context.WithTimeout(ctx, confirmWithin)
+	ctx, cancel := context.WithTimeout(ctx, workers.ConfirmWithin)
 	defer cancel()
 	return o.Confirm(ctx)
 }

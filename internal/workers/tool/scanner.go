@@ -16,11 +16,8 @@ import (
 )
 
 const (
-	maxLine      = 256 // bytes, with the line feed
-	noRead       = "NOREAD"
-	defaultBound = time.Minute
-	// confirmWithin bounds the question to the database.
-	confirmWithin = 2 * time.Second
+	maxLine = 256 // bytes, with the line feed
+	noRead  = "NOREAD"
 	// tellEvery is how often a scanner that is not looked after is reported.
 	tellEvery = time.Second
 )
@@ -141,7 +138,7 @@ func (d *Driver) take(ctx context.Context) error {
 func (d *Driver) release() { <-d.turn }
 
 func (d *Driver) connect(ctx context.Context) (net.Conn, error) {
-	asking, cancel := context.WithTimeout(ctx, confirmWithin)
+	asking, cancel := context.WithTimeout(ctx, workers.ConfirmWithin)
 	defer cancel()
 	if err := d.o.Confirm(asking); err != nil {
 		return nil, err
@@ -182,11 +179,7 @@ func (d *Driver) scan(ctx context.Context, t workers.Task) (string, error) {
 		return "", d.lateOr(t, err)
 	}
 	defer func() { _ = c.Close() }() // it has answered, or never will
-	bound := t.Bound
-	if bound <= 0 {
-		bound = defaultBound
-	}
-	if err := c.SetDeadline(time.Now().Add(bound)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(t.Within())); err != nil {
 		return "", err
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // nobody waits for it any more

@@ -28,12 +28,11 @@ type Mock struct {
 	pending *workers.Task // begun and held
 	begun   []uint32
 	acks    int
-	code    string
 }
 
 // NewMock makes equipment that is reached, idle and empty.
 func NewMock(kind term.EquipmentKind, c workers.Clock) *Mock {
-	m := &Mock{kind: kind, clock: c, turn: make(chan struct{}, 1), change: make(chan struct{}), faults: map[Fault]bool{}, code: "CODE"}
+	m := &Mock{kind: kind, clock: c, turn: make(chan struct{}, 1), change: make(chan struct{}), faults: map[Fault]bool{}}
 	m.reading.Ready = true
 	if kind == term.KindMachine {
 		m.reading.State = term.MachineIdle
@@ -47,13 +46,6 @@ func (m *Mock) Set(change func(*term.Reading)) {
 	defer m.mu.Unlock()
 	change(&m.reading)
 	m.changed()
-}
-
-// SetCode is what a scanner reads from now on.
-func (m *Mock) SetCode(code string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.code = code
 }
 
 // Raise ends a cycle of a machine: done rises for the slot, with the next cycle number.
@@ -231,7 +223,7 @@ func (m *Mock) end(t workers.Task) {
 	m.pending, m.reading.Busy = nil, false
 	switch t.Type {
 	case term.TaskStartMachine:
-		m.reading.StartResult, m.reading.State = 1, term.MachineRunning
+		m.reading.StartResult, m.reading.State = term.StartRunning, term.MachineRunning
 		m.reading.Running = m.reading.Running.With(max(t.Slot, 1))
 	case term.TaskMove:
 		m.reading.Ended, m.reading.PartAt = true, term.PartAtTo
@@ -251,14 +243,14 @@ func (m *Mock) follow(ctx context.Context, t workers.Task) workers.Ending {
 	lost := m.take(LostAnswer) || m.take(LateAnswer)
 	for {
 		m.mu.Lock()
-		r, pending, change, code, down := m.reading, m.pending != nil, m.change, m.code, m.down
+		r, pending, change, down := m.reading, m.pending != nil, m.change, m.down
 		m.mu.Unlock()
 		switch {
 		case scanner && (lost || down):
 			return workers.NotBegun(t, "no answer")
 		case scanner && !pending:
 			e := workers.Happened(term.PartGripper)
-			e.Code = code
+			e.Code = "CODE"
 			return e
 		case !scanner && !pending && !down:
 			if e, ok := workers.Concluded(t.Perform, r); ok {
