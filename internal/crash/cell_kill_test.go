@@ -105,6 +105,16 @@ func TestCellKilledAtEveryBoundary(t *testing.T) {
 			func(c *cell, ctx context.Context) error {
 				return c.plant.Wait(ctx, func(truth line.Truth) bool { return len(truth.Cycles) > 0 })
 			}, func(*cell) {}},
+		{"the machine has taken its done back and nobody stored that", func(c *cell) { c.plant.Machine("lathe").SetFaults(line.MachineFaults{StaleDone: true}) },
+			func(c *cell, ctx context.Context) error {
+				until(c.t, 20*time.Second, "the done is stored", func() bool {
+					return c.number("SELECT count(*) FROM equipment WHERE id = 'lathe' AND done_latch <> 'none'") == 1
+				})
+				return ctx.Err()
+			}, func(c *cell) { c.plant.Machine("lathe").SetFaults(line.MachineFaults{}) }},
+		{"the robot ended with an error and cannot say where the part is", func(c *cell) {
+			c.plant.Robot().SetFaults(line.RobotFaults{StickBeforePick: 1, FailBeforePick: 1, Strikes: 1})
+		}, func(c *cell, ctx context.Context) error { return c.plant.Wait(ctx, begun(1)) }, (*cell).free},
 		{"the machine's done was doubled", func(c *cell) { c.plant.Machine("lathe").SetFaults(line.MachineFaults{DoubleDone: 1, Strikes: 1}) },
 			func(c *cell, ctx context.Context) error {
 				return c.plant.Wait(ctx, func(truth line.Truth) bool { return len(truth.Cycles) > 0 && !truth.Cycles[0].Ended.IsZero() })

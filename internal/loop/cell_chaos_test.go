@@ -265,6 +265,7 @@ func runChaos(t *testing.T, seed uint64) map[string]int {
 		return m
 	}
 	c.sparse = true
+	c.line.LoseAcknowledged = func() bool { return c.pick(8) }
 	c.confirm()
 	c.order("A", 5)
 	c.accept(message.CreateOrder{ID: "B", Route: "housing", Quantity: 2})

@@ -28,7 +28,6 @@ type cellRig struct {
 	loop    *loop.Loop
 	hands   *looptest.Hands
 	started map[string]int // action keys handed out in this life
-	crashed bool
 	// crashAt lets the process die before (even) or after (odd) the commit of the n-th step; -1: never.
 	crashAt, steps int
 	turns          int

@@ -91,7 +91,7 @@ type (
 	AckAlarm struct {
 		Alarm term.AlarmID `json:"alarm"`
 	}
-	// ShelveAlarm puts an alarm aside for a time, 1 min to 24 h.
+	// ShelveAlarm puts an alarm aside for a time, 1 min to 24 h; 0 brings it back.
 	ShelveAlarm struct {
 		Alarm  term.AlarmID  `json:"alarm"`
 		For    term.Duration `json:"for"`

@@ -25,6 +25,7 @@ const (
 	MaxEquipment       = 32              // machines, tools and the robot
 	MaxSteps           = 32              // steps of a route
 	MaxOpenOrders      = 64              // orders that have not ended
+	MaxOpenAlarms      = 500             // alarms that are not normal; above, the one that is over for longest is acknowledged
 	MaxCandidates      = 64              // moves kept with a plan
 	MaxResults         = 64              // step results kept of a part
 	MaxReworks         = 9               // largest limit of reworks of a step

@@ -7,6 +7,23 @@ import (
 	"surehand/internal/term"
 )
 
+// boundAlarms acknowledges the alarm that has been over for longest when MaxOpenAlarms are open: where nobody ever
+// acknowledges, the picture must not grow for ever. Active ones are bounded by what there is to alarm about.
+func (tx *Tx) boundAlarms() {
+	if len(tx.w.state.alarms) < MaxOpenAlarms {
+		return
+	}
+	var oldest *Alarm
+	for _, a := range tx.w.state.Alarms() {
+		if a.State == term.AlarmReturned && (oldest == nil || a.ClearedAt.Before(oldest.ClearedAt)) {
+			oldest = a
+		}
+	}
+	if oldest != nil {
+		tx.AcknowledgeAlarm(oldest, "surehand: too many open alarms")
+	}
+}
+
 // RaiseAlarm activates an alarm. Active already: only a new text is stored. Returned but not seen: it counts
 // one more activation on the same row.
 func (tx *Tx) RaiseAlarm(kind term.AlarmKind, subject, text string) {
@@ -14,6 +31,7 @@ func (tx *Tx) RaiseAlarm(kind term.AlarmKind, subject, text string) {
 	a, open := tx.w.state.AlarmOf(kind, subject)
 	switch {
 	case !open:
+		tx.boundAlarms()
 		tx.put("RaiseAlarm", nil, &Alarm{ID: term.AlarmID(tx.NewID()), Version: 1, Type: kind, Subject: subject, State: term.AlarmUnacknowledged,
 			Text: text, Count: 1, FirstOut: !slices.ContainsFunc(tx.w.state.Alarms(), func(o *Alarm) bool { return o.State.Active() }), RaisedAt: tx.Now()})
 	case a.State == term.AlarmReturned:
@@ -109,6 +127,9 @@ func (tx *Tx) OpenQuestion(q Question) (*Question, bool) {
 // bind hashes what an answer rests on: the finding, the record and the discrete readings. No times.
 func (q *Question) bind() string {
 	parts := []string{string(q.Finding), q.Subject, q.Record, q.Suggested, string(q.JobID), q.Place.String()}
+	if len(q.Readings) == 0 { // then what the machine said is in the words alone
+		parts = append(parts, q.Machine)
+	}
 	for _, r := range q.Readings {
 		parts = append(parts, string(r.Equipment), r.Predicates)
 	}

@@ -96,6 +96,16 @@ func (tx *Tx) AcknowledgeDone(id term.EquipmentID) {
 	tx.acknowledge(id)
 }
 
+// AcknowledgeEnd lets a robot take back, after the commit, what it shows of an action that has ended and whose outcome
+// is in the record: a controller keeps done and error until then.
+func (tx *Tx) AcknowledgeEnd(id term.EquipmentID) {
+	if t, busy := tx.w.state.RobotTask(); busy {
+		broken(10, "the end of an action would be acknowledged while task %s is %s", t.ID, t.State)
+	}
+	tx.moveEquipment("AcknowledgeEnd", id, func(*Equipment) {})
+	tx.acknowledge(id)
+}
+
 func (tx *Tx) acknowledge(id term.EquipmentID) {
 	tx.start(Acknowledge{EquipmentID: id, Driver: tx.w.state.equipment[id].Config.Driver, MessageID: tx.NewID()})
 }

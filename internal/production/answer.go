@@ -57,7 +57,7 @@ func canLand(tx *plant.Tx, t *plant.Task, at term.PartAt) string {
 		return ""
 	}
 	if other, taken := tx.State().JobAt(p); taken && other.ID != j.ID && p.Occupies() {
-		return fmt.Sprintf("%s is recorded on %s", other.ID, p)
+		return fmt.Sprintf("%s is recorded at %s", other.ID, p)
 	}
 	if s, ok := tx.State().Slot(term.SlotID(p.Ref)); p.Type == term.OnEquipment && (!ok || s.State != term.SlotEmpty) {
 		return fmt.Sprintf("slot %s is not empty in the record", p.Ref)
@@ -120,7 +120,7 @@ func DropDone(tx *plant.Tx, id term.EquipmentID) {
 	}
 	o, seen := tx.Session().Observed(id)
 	if seen && o.Reading.Done {
-		tx.LatchDone(id, o.Reading.Cycle, true)
+		tx.LatchDone(id, o.Reading.Cycle, o.Reading.Cycle != 0) // a machine that counts is above 0 at its first done
 	}
 }
 

@@ -87,16 +87,17 @@ func aboutMove(tx *plant.Tx, t *plant.Task, q *plant.Question) {
 	stands := func(p term.Place) bool { return !fresh || !r.Gripper || p.Type == term.OnRobot }
 	inGripperAfter := t.To.Type == term.OnRobot
 	if !inGripperAfter && stands(t.To) && slotAllows(tx, t.To) {
-		offer(term.AnswerDone, "The part is on %s: the action counts as done.", t.To)
+		offer(term.AnswerDone, "The part is at %s: the action counts as done.", t.To)
 	}
 	if inGripperAfter && !(fresh && !r.Gripper) {
 		offer(term.AnswerDone, "The robot holds the part at %s: the action counts as done.", t.To.Ref)
 	}
-	if fresh && r.Idle() && r.Echo != t.ActionNo && stands(t.From) && slotAllows(tx, t.From) || mayBeBack(fresh, r, t) && stands(t.From) && slotAllows(tx, t.From) {
-		offer(term.AnswerNotDone, "The part is still on %s: the action counts as not done.", t.From)
+	empty := t.From.Type == term.OnRobot && fresh && !r.Gripper
+	if fresh && cannotGoOn(r, t) && !(r.Echo == t.ActionNo && r.Ended) && stands(t.From) && slotAllows(tx, t.From) && !empty {
+		offer(term.AnswerNotDone, "The part is still at %s: the action counts as not done.", t.From)
 	}
 	if t.From.Type != term.OnRobot && !(fresh && !r.Gripper) {
-		offer(term.AnswerGripper, "The part is in the gripper: it is put on its own place.")
+		offer(term.AnswerGripper, "The part is in the gripper, and the robot cannot go on with this action: the part is put on its own place.")
 	}
 	offer(term.AnswerRemoved, "You have taken the part out of the cell: it ends as scrap.")
 	q.Suggested = suggestedMove(fresh, r, t)
@@ -109,10 +110,10 @@ func aboutMove(tx *plant.Tx, t *plant.Task, q *plant.Question) {
 	}
 }
 
-// mayBeBack: the robot says that this very action has ended without success, or stands idle after a stop with its
-// number taken: it cannot go on by itself, so the part may be where it was.
-func mayBeBack(fresh bool, r term.Reading, t *plant.Task) bool {
-	return fresh && r.Idle() && r.Echo == t.ActionNo && !r.Ended
+// cannotGoOn tells whether the robot surely does nothing more of an action: it stands still, and go is off, or it says
+// itself that this very action has ended.
+func cannotGoOn(r term.Reading, t *plant.Task) bool {
+	return r.Reached && !r.Busy && (!r.Go || r.Echo == t.ActionNo && (r.Ended || r.Fault != 0))
 }
 
 // suggestedMove is what the robot's own registers say.
@@ -123,8 +124,11 @@ func suggestedMove(fresh bool, r term.Reading, t *plant.Task) string {
 	case r.Echo == t.ActionNo && r.PartAt == term.PartAtTo:
 		return term.AnswerDone
 	case r.Echo == t.ActionNo && r.PartAt == term.PartGripper && r.Gripper:
-		if t.To.Type == term.OnRobot {
+		switch {
+		case t.To.Type == term.OnRobot:
 			return term.AnswerDone
+		case t.From.Type == term.OnRobot:
+			return term.AnswerNotDone
 		}
 		return term.AnswerGripper
 	case r.Echo == t.ActionNo && r.PartAt == term.PartAtFrom, r.Echo != 0 && term.NumberNewer(r.Echo, t.ActionNo) && r.Idle():
@@ -186,7 +190,7 @@ func readingWords(seen bool, r term.Reading) string {
 			words += ", gripper empty"
 		}
 		if r.PartAt != "" {
-			words += ", part at " + string(r.PartAt) + " after the last action"
+			words += ", which left the part " + map[term.PartAt]string{term.PartAtFrom: "where it was", term.PartGripper: "in the gripper", term.PartAtTo: "where it was to go"}[r.PartAt]
 		}
 	}
 	return words

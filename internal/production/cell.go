@@ -79,7 +79,7 @@ func AckAlarm(tx *plant.Tx, m message.Message, p message.AckAlarm) message.Outco
 	return accepted(plant.AlarmSubject(a.ID), string(a.ID), string(a.State))
 }
 
-// ShelveAlarm puts an alarm aside for 1 min to 24 h. Alarms about parts that may be lost cannot be shelved.
+// ShelveAlarm puts an alarm aside for 1 min to 24 h, or brings it back (0). Alarms about parts that may be lost cannot be shelved.
 func ShelveAlarm(tx *plant.Tx, m message.Message, p message.ShelveAlarm) message.Outcome {
 	a, ok := tx.State().Alarm(p.Alarm)
 	switch d := time.Duration(p.For); {
@@ -87,8 +87,11 @@ func ShelveAlarm(tx *plant.Tx, m message.Message, p message.ShelveAlarm) message
 		return notFound("unknown_alarm", "There is no open alarm %s.", p.Alarm)
 	case p.Reason == "":
 		return invalid("/reason", "say why")
+	case d == 0 && !a.ShelvedUntil.IsZero():
+		a = tx.UnshelveAlarm(a)
+		return accepted(plant.AlarmSubject(a.ID), string(a.ID), string(a.State))
 	case d < time.Minute || d > 24*time.Hour:
-		return invalid("/for", "1m to 24h")
+		return invalid("/for", "1m to 24h, or 0s to end a shelving")
 	case !a.Type.Shelvable():
 		return refused(plant.AlarmSubject(a.ID), "not_shelvable", string(a.State), "An alarm %s cannot be shelved: a part may be lost.", a.Type)
 	}

@@ -50,8 +50,21 @@ func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) (e *plant.Equipmen
 		followLatch(tx, e.ID, p.Reading)
 		proveStart(tx, e.ID, p.Reading)
 	}
+	if e.Type == term.KindRobot {
+		acknowledgeEnd(tx, e.ID, p.Reading)
+	}
 	e, _ = tx.State().EquipmentByID(p.Equipment)
 	return e, changed
+}
+
+// acknowledgeEnd takes go back from an ended action that nobody waits for any more: its driver leaves what the robot
+// shows of an action in doubt, as evidence, and a robot that shows an error takes no other action.
+func acknowledgeEnd(tx *plant.Tx, id term.EquipmentID, r term.Reading) {
+	o, _ := tx.Session().Observed(id)
+	if _, busy := tx.State().RobotTask(); busy || !r.Reached || !r.Go || r.Busy || !r.Ended && r.Fault == 0 || !o.Steady(tx.Now()) {
+		return
+	}
+	tx.AcknowledgeEnd(id)
 }
 
 func statusOf(r term.Reading) term.EquipmentStatus {
@@ -68,22 +81,19 @@ func statusOf(r term.Reading) term.EquipmentStatus {
 	return term.EquipmentIdle
 }
 
-// ackAgainAfter: a done that is stored and over, and whose acknowledgement nobody reported, is acknowledged again.
-const ackAgainAfter = 5 * time.Second
+// doneOverAfter: a done that is stored and reads 0 for so long is over, although nobody reported its acknowledgement:
+// the machine takes done back only when it was told, or has lost it.
+const doneOverAfter = 5 * time.Second
 
 // followLatch ends a done when it reads 0 after our acknowledgement.
 func followLatch(tx *plant.Tx, id term.EquipmentID, r term.Reading) {
 	e, _ := tx.State().EquipmentByID(id)
-	if r.Done {
+	if r.Done || e.Latch == term.LatchNone {
 		return
 	}
-	switch e.Latch {
-	case term.LatchAcked:
+	o, _ := tx.Session().Observed(id)
+	if e.Latch == term.LatchAcked || tx.Now().Sub(o.Since) >= doneOverAfter {
 		tx.ReleaseLatch(id)
-	case term.LatchSeen:
-		if o, _ := tx.Session().Observed(id); tx.Now().Sub(o.Since) >= ackAgainAfter {
-			tx.AcknowledgeDone(id)
-		}
 	}
 }
 
@@ -124,6 +134,9 @@ func forgot(tx *plant.Tx, id term.EquipmentID, r term.Reading) bool {
 // DoneAcknowledged: the machine was told that its done is stored.
 func DoneAcknowledged(tx *plant.Tx, p message.DoneAcknowledged) message.Outcome {
 	tx.DoneAcknowledged(p.Machine)
+	if o, seen := tx.Session().Observed(p.Machine); seen && o.Reading.Reached && tx.Changed() {
+		followLatch(tx, p.Machine, o.Reading) // done may have been read as 0 before this was said
+	}
 	if !tx.Changed() {
 		return ignored("not awaited")
 	}
@@ -264,7 +277,7 @@ func failedInspection(tx *plant.Tx, j *plant.Job, s *plant.Slot, step term.Step,
 
 func askJudgement(tx *plant.Tx, j *plant.Job, machine string) {
 	tx.OpenQuestion(plant.Question{Finding: term.FindJudgement, Subject: plant.JobSubject(j.ID), JobID: j.ID,
-		Record: fmt.Sprintf("%s is on %s, step %d", j.ID, j.Position, j.StepIndex+1), Machine: machine,
+		Record: fmt.Sprintf("%s is at %s, step %d", j.ID, j.Position, j.StepIndex+1), Machine: machine,
 		Answers: []term.Answer{
 			{Word: term.AnswerGood, Effect: "The part is good: its step counts as done and it goes on."},
 			{Word: term.AnswerScrap, Effect: "The part is carried to the exit as scrap."},

@@ -13,7 +13,18 @@ import (
 // ImportPlant applies a plant file as a whole or not at all. A change that would strand a part or an action under way
 // is refused; the cell is compared with the machines before it goes on.
 func ImportPlant(tx *plant.Tx, p message.ImportPlant) message.Outcome {
-	im := importer{tx: tx, groups: map[string]term.EquipmentKind{}}
+	im := importer{tx: tx, problems: Check(p)}
+	im.safe(p)
+	if len(im.problems) > 0 {
+		return message.Outcome{Code: message.Invalid, Reason: "invalid_configuration", Problems: im.problems,
+			Detail: fmt.Sprintf("%d faults; nothing was applied.", len(im.problems))}
+	}
+	return im.apply(p)
+}
+
+// Check lists the faults that a plant file shows by itself, whatever the cell holds.
+func Check(p message.ImportPlant) []message.Problem {
+	im := importer{groups: map[string]term.EquipmentKind{}}
 	im.cell(p)
 	im.equipment(p)
 	im.numbers(p)
@@ -25,12 +36,7 @@ func ImportPlant(tx *plant.Tx, p message.ImportPlant) message.Outcome {
 		routes[r.ID] = true
 		im.route(r)
 	}
-	im.safe(p)
-	if len(im.problems) > 0 {
-		return message.Outcome{Code: message.Invalid, Reason: "invalid_configuration", Problems: im.problems,
-			Detail: fmt.Sprintf("%d faults; nothing was applied.", len(im.problems))}
-	}
-	return im.apply(p)
+	return im.problems
 }
 
 type importer struct {
@@ -176,6 +182,9 @@ func (im *importer) route(r message.ImportRoute) {
 		}
 		if s.Expected < 0 || s.Timeout < 0 || s.Program < 0 || s.Program > 65535 {
 			im.fault(s.Line, here, "a time is negative, or the program is not within 0 to 65535")
+		}
+		if s.Kind == term.StepInspection && s.Timeout == 0 {
+			im.fault(s.Line, here+"/timeout", "an inspection needs a timeout: without a result a person is asked after it")
 		}
 		if !slices.Contains([]string{"", "scrap", "judge", "rework"}, s.OnFail) || s.OnFail != "" && s.Kind != term.StepInspection {
 			im.fault(s.Line, here+"/onFail", "scrap, judge or rework, at an inspection")

@@ -125,12 +125,15 @@ func TestEachFaultOfAPlantFileHasItsLine(t *testing.T) {
 		{"a verdict without an inspection", func(p *message.ImportPlant) { step(p, 0).OnFail = "scrap" }, 41, "/routes/housing/steps/0/onFail", "at an inspection"},
 		{"rework without a limit", func(p *message.ImportPlant) {
 			s := step(p, 0)
-			s.Kind, s.OnFail, s.ReworkTo = term.StepInspection, "rework", 1
+			s.Kind, s.OnFail, s.ReworkTo, s.Timeout = term.StepInspection, "rework", 1, term.Duration(time.Minute)
 		}, 41, "/routes/housing/steps/0/rework", "reworkLimit"},
 		{"rework to a step ahead", func(p *message.ImportPlant) {
 			s := step(p, 0)
-			s.Kind, s.OnFail, s.ReworkTo, s.ReworkLimit = term.StepInspection, "rework", 2, 1
+			s.Kind, s.OnFail, s.ReworkTo, s.ReworkLimit, s.Timeout = term.StepInspection, "rework", 2, 1, term.Duration(time.Minute)
 		}, 41, "/routes/housing/steps/0/rework", "reworkTo (1 to 1)"},
+		{"an inspection that nobody would ever ask about", func(p *message.ImportPlant) {
+			step(p, 0).Kind = term.StepInspection
+		}, 41, "/routes/housing/steps/0/timeout", "needs a timeout"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)

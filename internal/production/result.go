@@ -111,7 +111,7 @@ func afterTheEnd(tx *plant.Tx, t *plant.Task, p message.ActionEnded) message.Out
 	if j, open := tx.State().Job(t.JobID); open {
 		place = "is on " + j.Position.String()
 		if CanStand(tx, j, to) == "" {
-			answers = append([]term.Answer{{Word: term.AnswerDone, Effect: fmt.Sprintf("The part is on %s: the record follows.", to)}}, answers...)
+			answers = append([]term.Answer{{Word: term.AnswerDone, Effect: fmt.Sprintf("The part is at %s: the record follows.", to)}}, answers...)
 		}
 	}
 	_, asked := tx.OpenQuestion(plant.Question{Finding: term.FindLateSuccess, Subject: subject, TaskID: t.ID, JobID: t.JobID, Place: to,
@@ -296,6 +296,9 @@ func CanStand(tx *plant.Tx, j *plant.Job, p term.Place) string {
 	switch p.Type {
 	case term.OnBuffer:
 		n := p.Number()
+		if p != term.BufferPlace(n) {
+			return "a buffer place is a number from 1"
+		}
 		if n < 1 || n > cell.Config.Buffer.Count {
 			return fmt.Sprintf("the buffer has places 1 to %d", cell.Config.Buffer.Count)
 		}

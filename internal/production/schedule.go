@@ -98,6 +98,10 @@ func Parked(tx *plant.Tx, p message.Payload) (subject string) {
 		return plant.EquipmentSubject(p.Machine)
 	case message.ScheduleTick:
 		return plant.CellSubject
+	case message.Due: // of an intent: its device is held
+		if p.Due.Kind == plant.KindCell || p.Due.Kind == plant.KindAlarm {
+			return plant.CellSubject
+		}
 	}
 	return ""
 }

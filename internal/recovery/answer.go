@@ -147,6 +147,8 @@ func (a answerer) scrap() string {
 	switch {
 	case a.q.Finding == term.FindNotRunning && j.State == term.Processing, j.State == term.WaitingJudgement:
 		production.StepByPerson(a.tx, j, "fail", a.actor)
+	case a.q.Finding == term.FindOverdue && j.State == term.Processing: // else nobody would ask again
+		return a.wait(j)
 	}
 	return ""
 }
@@ -213,22 +215,28 @@ func (a answerer) step(word string, j *plant.Job) string {
 	switch {
 	case word == term.AnswerGood, word == term.AnswerFinished:
 		if !working && a.q.Finding != term.FindJudgement {
-			return fmt.Sprintf("%s is %s on %s", j.ID, j.State, j.Position)
+			return fmt.Sprintf("%s is %s at %s", j.ID, j.State, j.Position)
 		}
 		production.StepByPerson(a.tx, j, "", a.actor)
 		return ""
 	case !working:
-		return fmt.Sprintf("%s is %s on %s", j.ID, j.State, j.Position)
+		return fmt.Sprintf("%s is %s at %s", j.ID, j.State, j.Position)
 	case word == term.AnswerRestart:
 		a.tx.PostponeSlot(s.ID, time.Time{}, true)
 		return ""
 	case word == term.AnswerWait:
-		o, _ := a.tx.State().Order(j.OrderID)
-		step, _ := o.Step(j)
-		a.tx.PostponeSlot(s.ID, a.tx.Now().Add(time.Duration(step.Timeout)), false)
-		return ""
+		return a.wait(j)
 	}
 	return "there is no such answer"
+}
+
+// wait gives a step its time once more.
+func (a answerer) wait(j *plant.Job) string {
+	o, _ := a.tx.State().Order(j.OrderID)
+	if step, ok := o.Step(j); ok && step.Timeout > 0 {
+		a.tx.PostponeSlot(term.SlotID(j.Position.Ref), a.tx.Now().Add(time.Duration(step.Timeout)), false)
+	}
+	return ""
 }
 
 // correct lets the record follow a person's word about a place.
@@ -244,7 +252,7 @@ func correct(tx *plant.Tx, j *plant.Job, p term.Place, stepDone bool) string {
 		return ""
 	}
 	if j.Position != p {
-		production.CloseStepQuestions(tx, j.ID, fmt.Sprintf("%s is on %s", j.ID, p))
+		production.CloseStepQuestions(tx, j.ID, fmt.Sprintf("%s is at %s", j.ID, p))
 	}
 	tx.CorrectJobPlace(j.ID, p, stepDone)
 	return ""
@@ -291,15 +299,15 @@ func ReportPart(tx *plant.Tx, p message.ReportPart) message.Outcome {
 		p.Place = term.OutPlace(term.OutRemoved)
 	}
 	if why := production.CanStand(tx, j, p.Place); why != "" {
-		return message.Outcome{Code: message.Invalid, Problems: []message.Problem{{Pointer: "/place", Detail: fmt.Sprintf("%s cannot be on %s: %s", j.ID, p.Place, why)}}}
+		return message.Outcome{Code: message.Invalid, Problems: []message.Problem{{Pointer: "/place", Detail: fmt.Sprintf("%s cannot be at %s: %s", j.ID, p.Place, why)}}}
 	}
-	effect := fmt.Sprintf("The record follows: %s is on %s.", j.ID, p.Place)
+	effect := fmt.Sprintf("The record follows: %s is at %s.", j.ID, p.Place)
 	if p.Place.Type == term.Out {
 		effect = fmt.Sprintf("%s ends as scrap: it was taken out of the cell.", j.ID)
 	}
 	id, n := p.Place.Slot()
 	q := plant.Question{Finding: term.FindReportedPart, Subject: subject, JobID: j.ID, Place: p.Place,
-		Record: fmt.Sprintf("%s is on %s (%s)", j.ID, j.Position, j.State), Machine: fmt.Sprintf("a person reports it on %s: %s", p.Place, p.Reason),
+		Record: fmt.Sprintf("%s is at %s (%s)", j.ID, j.Position, j.State), Machine: fmt.Sprintf("a person reports it at %s: %s", p.Place, p.Reason),
 		Answers: []term.Answer{{Word: term.AnswerAccept, Effect: effect}, {Word: term.AnswerMistaken, Effect: "The report was wrong: nothing changes."}}}
 	if n > 0 {
 		q.Readings = production.Bound(tx, id)

@@ -138,7 +138,7 @@ func (c *comparer) jobInSlot(j *plant.Job) {
 		answers = append(answers, answer(term.AnswerHome, "%s stands on its own buffer place %d.", j.ID, j.TempSlotNo))
 	}
 	c.find(plant.Question{Finding: term.FindJobSlot, Subject: plant.JobSubject(j.ID), JobID: j.ID, Touches: []string{plant.JobSubject(j.ID), plant.EquipmentSubject(id)},
-		Record: fmt.Sprintf("%s is on %s, %s", j.ID, j.Position, says), Machine: c.slotSays(id, n), Readings: c.bound(id), Answers: append(answers, removed())})
+		Record: fmt.Sprintf("%s is at %s, %s", j.ID, j.Position, says), Machine: c.slotSays(id, n), Readings: c.bound(id), Answers: append(answers, removed())})
 }
 
 // homeFree tells whether no other part is recorded on a part's own buffer place.
@@ -280,7 +280,7 @@ func (c *comparer) machine(e *plant.Equipment, r term.Reading) {
 				Record:  fmt.Sprintf("%s is processed in slot %s since %s", j.ID, s.ID, s.StartedAt.Format(time.TimeOnly)),
 				Machine: fmt.Sprintf("%s is %s and does not work on slot %d", e.ID, r.State, s.Number), Readings: c.bound(e.ID),
 				Answers: []term.Answer{answer(term.AnswerFinished, "The machine has finished %s: its step counts as done.", j.ID),
-					answer(term.AnswerRestart, "The machine has not worked on %s: it is started again.", j.ID),
+					answer(term.AnswerRestart, "%s may be worked on from the beginning of its step: it is started again.", j.ID),
 					answer(term.AnswerScrap, "%s is not good: it is carried to the exit as scrap.", j.ID)}})
 		}
 	}

@@ -245,6 +245,11 @@ func resolve(tx *plant.Tx, q *plant.Question, word, by, why string) {
 			tx.ResolveAlarm(kind, q.Subject)
 		}
 	}
+	for _, t := range q.Touches { // the robot's or tool's alarm about the same action
+		if len(tx.State().AskedAbout(t)) == 0 {
+			tx.ResolveAlarm(term.AlarmTaskFailed, t)
+		}
+	}
 }
 
 // releaseByItself ends a recovery in which nothing was found, where the plant file allows it or the last stop was a
@@ -265,13 +270,8 @@ func releaseByItself(tx *plant.Tx) {
 func open(tx *plant.Tx) int {
 	n := 0
 	for _, q := range tx.State().Questions() {
-		switch q.Finding {
-		case term.FindTaskUnknown, term.FindLateSuccess, term.FindUnexpected, term.FindJobMismatch:
+		if q.Finding.BlocksRecovery() {
 			n++
-		default:
-			if slices.Contains(compared, q.Finding) {
-				n++
-			}
 		}
 	}
 	return n
@@ -281,6 +281,9 @@ func open(tx *plant.Tx) int {
 func ConfirmRecovery(tx *plant.Tx, m message.Message, p message.ConfirmRecovery) message.Outcome {
 	if _, held := tx.State().Held(plant.CellSubject, term.HoldRecovery); !held {
 		return refuse(plant.CellSubject, "not_in_recovery", tx.State().HeldFor(plant.CellSubject), "The cell is not in recovery.")
+	}
+	if !tx.Session().Compared() {
+		Look(tx) // everything may have come to rest since the last reading
 	}
 	if !tx.Session().Compared() {
 		return refuse(plant.CellSubject, "comparing", string(term.HoldRecovery), "Not everything has been read and stands still yet: %v.",

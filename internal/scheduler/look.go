@@ -54,6 +54,9 @@ func (l *looker) held(subject, name string) (why string, settle bool) {
 	}
 	switch term.HoldReason(reason) {
 	case term.HoldRecovery:
+		if subject == plant.CellSubject && l.session.Compared() {
+			return "the recovery has to be confirmed", false
+		}
 		return name + " is not compared with the machines yet", false
 	case term.HoldParked:
 		return "a message about " + name + " could not be decided", false
@@ -101,10 +104,16 @@ func (l *looker) machine(e *plant.Equipment) Machine {
 // worker would read again, but a plan made on it may be wrong for all others.
 func (l *looker) unusable(e *plant.Equipment) string {
 	name := string(e.ID)
+	o, seen := l.session.Observed(e.ID)
+	if h, disabled := l.s.Held(plant.EquipmentSubject(e.ID), term.HoldDisabled); disabled {
+		return name + " is disabled by " + h.By + ": " + h.Why
+	}
+	if _, held := l.s.Held(plant.EquipmentSubject(e.ID), term.HoldRecovery); held && seen && !o.Reading.Reached {
+		return name + " cannot be reached" // it is compared when it returns
+	}
 	if why, _ := l.held(plant.EquipmentSubject(e.ID), name); why != "" {
 		return why
 	}
-	o, seen := l.session.Observed(e.ID)
 	stale := o.At.Add(time.Duration(e.Config.Driver.WithDefaults().Stale))
 	switch {
 	case e.Status == term.Offline:

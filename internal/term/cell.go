@@ -178,9 +178,30 @@ func (s SlotID) Split() (EquipmentID, int) {
 	return EquipmentID(s[:at]), n
 }
 
+// String is how people say it.
 func (p Place) String() string {
-	if p.Ref == "" {
-		return string(p.Type)
+	switch p.Type {
+	case Nowhere:
+		return "nowhere"
+	case OnDock:
+		return "dock place " + p.Ref
+	case OnBuffer:
+		return "buffer place " + p.Ref
+	case OnEquipment:
+		return p.Ref
+	case OnRobot:
+		if p == GripperPlace() {
+			return "the gripper"
+		}
+		return p.Ref + ", held by the robot"
+	case Out:
+		switch p.Ref {
+		case OutPallet:
+			return "its pallet"
+		case OutRemoved:
+			return "no place of the cell"
+		}
+		return "the exit"
 	}
 	return string(p.Type) + " " + p.Ref
 }
@@ -428,6 +449,18 @@ func (Finding) Values() []string {
 		"machine_not_running", "part_missing", "part_unknown", "gripper_part_unknown", "gripper_empty", "action_unknown", "echo_unknown",
 		"unreachable", "equipment_fault", "signal_flapping", "action_failed", "done_for_other_job", "done_not_expected", "step_overdue",
 		"judgement", "part_reported", "late_success", "message_parked"}
+}
+
+// BlocksRecovery tells whether a recovery is not over while a question about this is open: where parts are, and what
+// the machines do, has to be known before anything moves.
+func (f Finding) BlocksRecovery() bool {
+	switch f {
+	case FindJobSlot, FindSlotJob, FindSharedPlace, FindPlaceRange, FindTwoPlaces, FindCounters, FindNotRunning, FindPartMissing,
+		FindPartForeign, FindGripper, FindGripperEmpty, FindEchoUnknown, FindUnreachable, FindFault, FindFlapping, // a comparison's own
+		FindTaskUnknown, FindLateSuccess, FindUnexpected, FindJobMismatch:
+		return true
+	}
+	return false
 }
 
 // Answer is one word that a person may give to a question, with what it does.

@@ -79,7 +79,7 @@ func TestLateResultFollowsAnUnknownOne(t *testing.T) {
 		{"a move", "robot", term.TaskMove, func(*lineRig) {}, []message.ActionEnded{{Outcome: term.Done, PartAt: term.PartAtTo}}},
 		{"a start", "mill", term.TaskStartMachine, func(*lineRig) {}, []message.ActionEnded{{Outcome: term.Done}}},
 		{"a move that failed", "robot", term.TaskMove, func(r *lineRig) {
-			r.mocks["robot"].Set(func(r *term.Reading) { r.Fault, r.PartAt = 5, term.PartGripper })
+			r.mocks["robot"].Set(func(r *term.Reading) { r.Busy, r.Fault, r.PartAt = false, 5, term.PartGripper })
 		}, []message.ActionEnded{{Outcome: term.NotDone, PartAt: term.PartGripper, Error: "the robot ended with error 5"}}},
 		{"a refused start", "mill", term.TaskStartMachine, func(r *lineRig) {
 			r.mocks["mill"].Set(func(r *term.Reading) { r.StartResult = 2 })

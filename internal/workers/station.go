@@ -212,15 +212,23 @@ func (s *station) acknowledgeOne() (err error) {
 			err = fmt.Errorf("the driver broke: %v", fault)
 		}
 	}()
-	d, err := s.lastDone(ctx)
-	if err != nil {
-		return err
-	}
-	return s.driver.Acknowledge(ctx, d, func() {
+	told := func() {
 		s.line.mu.Lock()
 		defer s.line.mu.Unlock()
 		s.line.say("", message.DoneAcknowledged{Machine: s.equipment.ID})
-	})
+	}
+	if s.equipment.Type != term.KindMachine { // an ended action of the robot, which the loop has judged
+		return s.driver.Acknowledge(ctx, DoneCycle{}, told)
+	}
+	d, over, err := s.lastDone(ctx)
+	if err != nil {
+		return err
+	}
+	if over {
+		told()
+		return nil
+	}
+	return s.driver.Acknowledge(ctx, d, told)
 }
 
 // undriven stands in for a driver that could not be made.

@@ -176,18 +176,22 @@ func (s *station) answeredDone() {
 
 // lastDone is the done that the loop has answered last: it is stored, or the loop has decided what it means. The
 // loop's answer comes before the acknowledgement that it leads to, but it may not have been looked at yet.
-func (s *station) lastDone(ctx context.Context) (DoneCycle, error) {
+//
+// over: none was told in this process life, none is on its way, and the machine shows none now. What an earlier life
+// stored is over then: the machine has taken it back.
+func (s *station) lastDone(ctx context.Context) (d DoneCycle, over bool, err error) {
 	for {
 		s.line.mu.Lock()
 		asked, taken, answered := s.asked, s.taken, s.answered
+		over := !s.asking && len(s.dones) == 0 && s.reading.Reached && !s.reading.Done
 		s.line.mu.Unlock()
-		if taken {
-			return asked, nil
+		if taken || over {
+			return asked, !taken, nil
 		}
 		select {
 		case <-answered:
 		case <-ctx.Done():
-			return DoneCycle{}, errors.New("no done of this machine was told to the loop yet")
+			return DoneCycle{}, false, errors.New("no done of this machine was told to the loop yet")
 		}
 	}
 }

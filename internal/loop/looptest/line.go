@@ -41,6 +41,8 @@ type Line struct {
 	Violations []string
 	// Strike decides what goes wrong with an action; nil: nothing.
 	Strike func(plant.Perform) Mishap
+	// LoseAcknowledged tells whether the word that a machine was told is lost; nil: never.
+	LoseAcknowledged func() bool
 	// MoveTime, CycleTime and ScanTime are how long things take.
 	MoveTime, CycleTime, ScanTime time.Duration
 }
@@ -73,36 +75,33 @@ type lineEvent struct {
 }
 
 type lineMachine struct {
-	config    plant.WatchedEquipment
-	echo      uint32
-	result    int
-	running   term.Slots
-	pending   []int // slots whose done waits for the line to be free
-	done      bool
-	doneSlot  int
-	cycle     uint32
-	cut       bool
-	fault     int
-	told      string // predicates last told
-	doneTold  bool
-	toldAt    time.Time
-	heldUntil time.Time
-	batch     []int
+	config   plant.WatchedEquipment
+	echo     uint32
+	result   int
+	running  term.Slots
+	pending  []int // slots whose done waits for the line to be free
+	done     bool
+	doneSlot int
+	cycle    uint32
+	cut      bool
+	fault    int
+	told     string // predicates last told
+	doneTold bool
+	toldAt   time.Time
 }
 
 type lineRobot struct {
-	id      term.EquipmentID
-	config  plant.WatchedEquipment
-	echo    uint32
-	busy    bool
-	ended   bool
-	partAt  term.PartAt
-	at      int
-	fault   int
-	cut     bool
-	told    string
-	toldAt  time.Time
-	stopped bool // hangs in the middle of an action
+	id     term.EquipmentID
+	config plant.WatchedEquipment
+	echo   uint32
+	busy   bool
+	ended  bool
+	partAt term.PartAt
+	at     int
+	fault  int
+	cut    bool
+	told   string
+	toldAt time.Time
 }
 
 type lineTool struct {
@@ -222,17 +221,22 @@ func (l *Line) watch(w plant.Watch) {
 	}
 }
 
+// acknowledge does what the workers do: only a done that was told in this process life is taken back on the wire; when
+// none was told and the machine shows none, what an earlier life stored is over.
 func (l *Line) acknowledge(a plant.Acknowledge) {
 	m := l.machines[a.EquipmentID]
 	if m == nil || m.cut {
 		return
 	}
+	epoch := l.epoch
 	l.after(50*time.Millisecond, func() {
-		if m.cut {
+		if m.cut || l.epoch != epoch || m.done && !m.doneTold {
 			return
 		}
 		m.done, m.doneTold = false, false
-		l.post(message.FromWorker, message.DoneAcknowledged{Machine: a.EquipmentID})
+		if l.LoseAcknowledged == nil || !l.LoseAcknowledged() {
+			l.post(message.FromWorker, message.DoneAcknowledged{Machine: a.EquipmentID})
+		}
 		l.raise(m)
 	})
 }

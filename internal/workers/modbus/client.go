@@ -9,6 +9,7 @@ import (
 	library "github.com/simonvetter/modbus"
 
 	"surehand/internal/term"
+	"surehand/internal/workers"
 )
 
 // conn is one TCP connection. Its calls take at most the time-out and cannot be interrupted; a client belongs to one
@@ -27,20 +28,21 @@ func open(address string, unit uint8, timeout time.Duration) (*conn, error) {
 		return nil, err
 	}
 	if err := client.Open(); err != nil {
-		return nil, err
+		return nil, workers.Plain(err)
 	}
 	return &conn{client}, nil
 }
 
 func (c *conn) read(address, count int) ([]uint16, error) {
-	return c.client.ReadRegisters(uint16(address), uint16(count), library.HOLDING_REGISTER)
+	values, err := c.client.ReadRegisters(uint16(address), uint16(count), library.HOLDING_REGISTER)
+	return values, workers.Plain(err)
 }
 
 func (c *conn) write(address int, values []uint16) error {
 	if len(values) == 1 {
-		return c.client.WriteRegister(uint16(address), values[0])
+		return workers.Plain(c.client.WriteRegister(uint16(address), values[0]))
 	}
-	return c.client.WriteRegisters(uint16(address), values)
+	return workers.Plain(c.client.WriteRegisters(uint16(address), values))
 }
 
 // close ends the connection; that the other side is gone already is no news.

@@ -120,7 +120,7 @@ func (s *Session) startDial(ctx context.Context) {
 func confirm(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeout(ctx, workers.ConfirmWithin)
 	defer cancel()
-	return o.Confirm(ctx)
+	return workers.Plain(o.Confirm(ctx))
 }
 
 func (s *Session) tookDial(o dialed) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"surehand/internal/term"
 	"surehand/internal/workers"
@@ -35,9 +36,36 @@ func New(o modbus.Options) (Driver, error) {
 	return Driver{d}, err
 }
 
-// Acknowledge is for machines.
-func (Driver) Acknowledge(context.Context, workers.DoneCycle, func()) error {
-	return errors.New("a robot has no done to acknowledge")
+// freeWithin is how long an acknowledgement waits for the connection, which may follow an action.
+const freeWithin = 5 * time.Second
+
+// Acknowledge takes go back from an action that has ended and whose end the record knows: done and error go with it,
+// echo and part_at stay. A robot that moves is left alone.
+func (d Driver) Acknowledge(ctx context.Context, _ workers.DoneCycle, acknowledged func()) error {
+	err := errors.New("the robot could not be read")
+	if begun := d.Do(ctx, freeWithin, func(ctx context.Context, s *modbus.Session) {
+		for until := s.Now().Add(freeWithin); s.Now().Before(until) && ctx.Err() == nil; s.Pause(ctx) {
+			if s.Connected(ctx, until) != nil {
+				continue
+			}
+			r, failed := s.Read()
+			switch {
+			case failed != nil:
+				continue
+			case r.Busy:
+				err = errors.New("the robot is moving")
+			case s.Command()[goAt] == 0, s.Write(ctx, goAt, 0) == nil:
+				acknowledged()
+				err = nil
+			default:
+				continue
+			}
+			return
+		}
+	}); begun != nil {
+		return begun
+	}
+	return err
 }
 
 // arm is what the registers mean.
@@ -96,7 +124,7 @@ func (arm) Still(r term.Reading, _ workers.Task) bool { return !r.Busy }
 
 func (a arm) Abandoned(r term.Reading) bool { return !r.Busy && a.AtRest(r) }
 
-// Leftover: an end that is shown stays until the next action; it is evidence.
+// Leftover: an end that is shown stays until it is acknowledged or the next action begins; it is evidence.
 func (a arm) Leftover(command []uint16, r term.Reading, _ modbus.Order) []int {
 	if command[goAt] != 0 && a.Abandoned(r) {
 		return []int{goAt}

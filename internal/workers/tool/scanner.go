@@ -20,6 +20,9 @@ const (
 	noRead  = "NOREAD"
 	// tellEvery is how often a scanner that is not looked after is reported.
 	tellEvery = time.Second
+
+	firstRedial   = 20 * time.Millisecond
+	longestRedial = time.Second
 )
 
 // Options of a scanner. Clock is required.
@@ -108,7 +111,7 @@ func (d *Driver) Run(ctx context.Context, report func(term.Reading)) {
 
 func reading(err error) term.Reading {
 	if err != nil {
-		return term.Reading{Error: err.Error()}
+		return term.Reading{Error: workers.Plain(err).Error()}
 	}
 	return term.Reading{Reached: true, Ready: true}
 }
@@ -152,40 +155,83 @@ func (*Driver) Acknowledge(context.Context, workers.DoneCycle, func()) error {
 	return errors.New("a scanner has no done to acknowledge")
 }
 
-// Perform triggers one reading.
+// Perform triggers one reading. Until the trigger is sent nothing was tried; from then on the scan was, and did not
+// succeed.
 func (d *Driver) Perform(ctx context.Context, t workers.Task) workers.Ending {
 	if t.Type != term.TaskScan {
 		return workers.NotBegun(t, fmt.Sprintf("a scanner cannot do %s", t.Type))
 	}
-	code, err := d.scan(ctx, t)
+	c, err := d.reach(ctx, t)
 	if err != nil {
-		return workers.NotBegun(t, err.Error())
+		return workers.NotTried(t, workers.Plain(err).Error())
+	}
+	defer d.release()
+	defer func() { _ = c.Close() }() // it has answered, or never will
+	code, err := d.scan(ctx, c, t)
+	if err != nil {
+		return workers.NotBegun(t, workers.Plain(err).Error())
 	}
 	e := workers.Happened(term.PartGripper)
 	e.Code = code
 	return e
 }
 
-func (d *Driver) scan(ctx context.Context, t workers.Task) (string, error) {
+// reach connects, as often as needed while the scan may begin: an answer that nothing was tried must not come back at
+// once, or the scan would be planned anew without a pause. The turn is the caller's when there is no error.
+func (d *Driver) reach(ctx context.Context, t workers.Task) (net.Conn, error) {
 	starting, cancel := context.WithDeadline(ctx, time.Now().Add(t.NotAfter().Sub(d.o.Clock.Now())))
 	defer cancel()
+	var why error
+	for redial := firstRedial; ; redial = min(2*redial, longestRedial) {
+		c, err := d.reachOnce(starting, ctx, t)
+		if err == nil {
+			return c, nil
+		}
+		if why == nil || starting.Err() == nil { // else it says only that the time is over
+			why = err
+		}
+		wait := time.NewTimer(redial)
+		select {
+		case <-wait.C:
+		case <-starting.Done():
+		}
+		wait.Stop()
+		switch {
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("given up: %w", context.Cause(ctx))
+		case starting.Err() != nil || t.Late(d.o.Clock.Now()):
+			return nil, fmt.Errorf("late: not reached in time: %w", why)
+		}
+	}
+}
+
+// reachOnce holds the turn only while there is a connection, so that Run can look in between.
+func (d *Driver) reachOnce(starting, ctx context.Context, t workers.Task) (net.Conn, error) {
 	if err := d.take(starting); err != nil {
-		return "", d.lateOr(t, err)
+		return nil, err
 	}
-	defer d.release()
 	c, err := d.connect(starting)
-	d.found(ctx, err)
+	if err == nil {
+		if err = c.SetDeadline(time.Now().Add(t.Within())); err != nil {
+			_ = c.Close()
+		}
+	}
+	if starting.Err() == nil { // that our time is over says nothing of the scanner
+		d.found(ctx, err)
+	}
+	if err == nil && t.Late(d.o.Clock.Now()) {
+		_ = c.Close()
+		err = errors.New("the trigger may not be sent any more")
+	}
 	if err != nil {
-		return "", d.lateOr(t, err)
+		d.release()
+		return nil, err
 	}
-	defer func() { _ = c.Close() }() // it has answered, or never will
-	if err := c.SetDeadline(time.Now().Add(t.Within())); err != nil {
-		return "", err
-	}
+	return c, nil
+}
+
+func (d *Driver) scan(ctx context.Context, c net.Conn, t workers.Task) (string, error) {
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // nobody waits for it any more
-	if t.Late(d.o.Clock.Now()) {
-		return "", errors.New("late: the trigger may not be sent any more")
-	}
 	if _, err := io.WriteString(c, d.o.Config.Trigger+"\n"); err != nil {
 		return "", fmt.Errorf("send the trigger: %w", err)
 	}
@@ -194,14 +240,6 @@ func (d *Driver) scan(ctx context.Context, t workers.Task) (string, error) {
 		return "", fmt.Errorf("given up: %w", context.Cause(ctx))
 	}
 	return d.check(line, err)
-}
-
-// lateOr is the error, or that there was no time left.
-func (d *Driver) lateOr(t workers.Task, err error) error {
-	if t.Late(d.o.Clock.Now()) {
-		return fmt.Errorf("late: %w", err)
-	}
-	return err
 }
 
 // found tells Run whether the scanner was reached.

@@ -268,11 +268,11 @@ func oneAtATime(b *bench) {
 	b.begun(done)
 }
 
-func late(b *bench, make func(*workers.Task)) {
+func late(b *bench, change func(*workers.Task)) {
 	b.awaitReached()
 	before := b.Writes()
 	task := b.Task(1)
-	make(&task)
+	change(&task)
 	b.wantOutcome(task, term.NotDone)
 	if now := b.Writes(); now != before {
 		b.t.Errorf("%d writes came of a late action", now-before)
