@@ -179,3 +179,30 @@ func TestCellWithoutADeadMachine(t *testing.T) {
 	c.operateUntilEnded(2 * time.Minute)
 	c.checkCell()
 }
+
+// A robot that loses a part says so and shows its error until that is taken back: the part is answered for, and the cell
+// goes on, also when the process was killed in between.
+func TestCellGoesOnAfterALostPart(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{false, true} {
+		name := "in the same process life"
+		if killed {
+			name = "after a restart"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCell(t)
+			c.plant.Robot().SetFaults(line.RobotFaults{LosePart: 1, Strikes: 1})
+			c.begin("WO-1", 3)
+			c.waitFor("the part is on the floor", func(truth line.Truth) bool { return truth.Parts["1.1"].At == line.Floor })
+			if killed {
+				c.process.Kill()
+				c.start().Ready(30 * time.Second)
+			}
+			c.operateUntilEnded(2 * time.Minute)
+			require.Equal(t, [][]string{{"completed", "2", "1", "0"}}, c.rows("SELECT state, completed::text, scrapped::text, cancelled::text FROM work_orders WHERE id = 'WO-1'"))
+			require.Empty(t, c.plant.Truth().Violations)
+			c.checkDatabase()
+		})
+	}
+}

@@ -112,9 +112,10 @@ func TestCellKilledAtEveryBoundary(t *testing.T) {
 				})
 				return ctx.Err()
 			}, func(c *cell) { c.plant.Machine("lathe").SetFaults(line.MachineFaults{}) }},
-		{"the robot ended with an error and cannot say where the part is", func(c *cell) {
-			c.plant.Robot().SetFaults(line.RobotFaults{StickBeforePick: 1, FailBeforePick: 1, Strikes: 1})
-		}, func(c *cell, ctx context.Context) error { return c.plant.Wait(ctx, begun(1)) }, (*cell).free},
+		{"the robot ended with an error", func(c *cell) { c.plant.Robot().SetFaults(line.RobotFaults{FailBeforePick: 1, Strikes: 1}) },
+			func(c *cell, ctx context.Context) error {
+				return c.plant.Wait(ctx, func(truth line.Truth) bool { return len(truth.Actions) > 0 && !truth.Actions[0].Ended.IsZero() })
+			}, func(*cell) {}},
 		{"the machine's done was doubled", func(c *cell) { c.plant.Machine("lathe").SetFaults(line.MachineFaults{DoubleDone: 1, Strikes: 1}) },
 			func(c *cell, ctx context.Context) error {
 				return c.plant.Wait(ctx, func(truth line.Truth) bool { return len(truth.Cycles) > 0 && !truth.Cycles[0].Ended.IsZero() })
