@@ -215,6 +215,7 @@ func (c *comparer) equipment(e *plant.Equipment) {
 		c.find(plant.Question{Finding: term.FindFlapping, Subject: subject, Touches: []string{subject}, Record: c.holding(e),
 			Machine: fmt.Sprintf("%s keeps changing what it says", e.ID), Answers: []term.Answer{without}})
 		return
+	case e.Type == term.KindRobot && c.ownError(r): // told with the question about the action
 	case r.Fault != 0 || r.State == term.MachineFault:
 		ask(term.FindFault, c.holding(e), fmt.Sprintf("%s reports fault %d", e.ID, r.Fault), without)
 	}
@@ -233,6 +234,12 @@ func (c *comparer) equipment(e *plant.Equipment) {
 	case term.KindRobot:
 		c.robot(e, r)
 	}
+}
+
+// ownError tells whether what a robot shows as its error is the end of the very action that is asked about.
+func (c *comparer) ownError(r term.Reading) bool {
+	t, busy := c.state.RobotTask()
+	return busy && r.Fault != 0 && r.Echo == t.ActionNo
 }
 
 // flapQuiet is how long a signal that flapped must have stood still.
