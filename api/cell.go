@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"surehand/internal/dbstate/read"
 	"surehand/internal/message"
@@ -137,7 +138,7 @@ func (s *server) showEquipment(w http.ResponseWriter, r *http.Request) error {
 }
 
 // ofEquipment posts a message about the equipment in the path, with the reason that it needs.
-func (s *server) ofEquipment(make func(term.EquipmentID, string) message.Payload) func(http.ResponseWriter, *http.Request) error {
+func (s *server) ofEquipment(says func(term.EquipmentID, string) message.Payload) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		id, err := nameParam(r)
 		if err != nil {
@@ -147,7 +148,7 @@ func (s *server) ofEquipment(make func(term.EquipmentID, string) message.Payload
 		if err != nil {
 			return err
 		}
-		return s.change(w, r, make(term.EquipmentID(id), reason), Root+"/equipment/"+url.PathEscape(id))
+		return s.change(w, r, says(term.EquipmentID(id), reason), Root+"/equipment/"+url.PathEscape(id))
 	}
 }
 
@@ -159,13 +160,13 @@ func disableEquipment(id term.EquipmentID, why string) message.Payload {
 }
 
 // ofCell posts a message about the cell, made from an optional reason.
-func (s *server) ofCell(make func(string) message.Payload) func(http.ResponseWriter, *http.Request) error {
+func (s *server) ofCell(says func(string) message.Payload) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		reason, err := s.reasonIn(w, r, false)
 		if err != nil {
 			return err
 		}
-		return s.change(w, r, make(reason), Root+"/cell")
+		return s.change(w, r, says(reason), Root+"/cell")
 	}
 }
 
@@ -182,7 +183,8 @@ func (s *server) plainly(p message.Payload, location string) func(http.ResponseW
 	}
 }
 
-// showRecovery tells whether the cell waits for a person after a restart, and for which answers.
+// showRecovery tells whether the cell waits for a person after a restart, and for which answers: as much of it as the
+// database knows.
 func (s *server) showRecovery(w http.ResponseWriter, r *http.Request) error {
 	if err := queryOnly(r); err != nil {
 		return err
@@ -192,18 +194,28 @@ func (s *server) showRecovery(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.o.Reader.Questions(ctx, read.QuestionFilter{OnlyOpen: true, Limit: maxLimit})
+	questions, err := s.openQuestions(ctx)
 	if err != nil {
 		return err
 	}
-	out := Recovery{Holds: []Hold{}, Findings: convert(page.Items, questionJSON), Truncated: page.Next != ""}
+	var blocking, others []*plant.Question
+	for _, q := range questions {
+		if q.Finding.BlocksRecovery() {
+			blocking = append(blocking, q)
+		} else {
+			others = append(others, q)
+		}
+	}
+	shown := slices.Concat(blocking, others)
+	shown = shown[:min(len(shown), maxLimit)]
+	out := Recovery{Holds: []Hold{}, Blocking: len(blocking), Findings: convert(shown, questionJSON), Truncated: len(shown) < len(questions)}
 	for _, h := range holds {
 		if h.Reason == term.HoldRecovery {
 			out.Held = out.Held || h.Subject == plant.CellSubject
 			out.Holds = append(out.Holds, holdJSON(h))
 		}
 	}
-	out.Confirmable = out.Held && len(out.Findings) == 0
+	out.Confirmable = out.Held && len(blocking) == 0
 	s.answer(w, r, http.StatusOK, out)
 	return nil
 }

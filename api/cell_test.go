@@ -20,18 +20,18 @@ var cellReads = map[string]string{
 	"/api/v1/orders":               "/api/v1/orders?state=ready,running&cursor=c&limit=7",
 	"/api/v1/orders/{id}":          "/api/v1/orders/WO-1",
 	"/api/v1/orders/{id}/timeline": "/api/v1/orders/WO-1/timeline",
-	"/api/v1/jobs":                 "/api/v1/jobs?order=WO-1&state=WAITING,MOVING",
+	"/api/v1/jobs":                 "/api/v1/jobs?order=WO-1&state=WAITING,MOVING&open=true",
 	"/api/v1/jobs/{id}":            "/api/v1/jobs/WO-1.1",
 	"/api/v1/jobs/{id}/timeline":   "/api/v1/jobs/WO-1.1/timeline",
-	"/api/v1/tasks":                "/api/v1/tasks?state=RUNNING&order=WO-1&job=WO-1.2&equipment=robot",
+	"/api/v1/tasks":                "/api/v1/tasks?state=RUNNING&order=WO-1&job=WO-1.2&equipment=robot&open=true",
 	"/api/v1/tasks/{id}":           "/api/v1/tasks/" + idA,
 	"/api/v1/cell":                 "/api/v1/cell",
 	"/api/v1/equipment":            "/api/v1/equipment",
 	"/api/v1/equipment/{id}":       "/api/v1/equipment/mill",
-	"/api/v1/manual-actions":       "/api/v1/manual-actions?all=true",
+	"/api/v1/manual-actions":       "/api/v1/manual-actions?all=true&subject=job:WO-1.2&job=WO-1.2",
 	"/api/v1/manual-actions/{id}":  "/api/v1/manual-actions/" + idB,
 	"/api/v1/recovery":             "/api/v1/recovery",
-	"/api/v1/alarms":               "/api/v1/alarms?all=false",
+	"/api/v1/alarms":               "/api/v1/alarms?all=false&subject=equipment:mill",
 	"/api/v1/routes":               "/api/v1/routes",
 	"/api/v1/plant":                "/api/v1/plant",
 }
@@ -144,14 +144,17 @@ func TestARecoveryCannotBeLiftedAsAHold(t *testing.T) {
 
 func TestListsOfTheCellPassTheirFiltersOn(t *testing.T) {
 	for route, want := range map[string]any{
-		"/api/v1/tasks":          read.TaskFilter{States: []term.TaskState{term.TaskRunning}, Order: "WO-1", Job: "WO-1.2", Equipment: "robot", Limit: 100},
-		"/api/v1/manual-actions": read.QuestionFilter{Limit: 100},
-		"/api/v1/alarms":         read.AlarmFilter{OnlyOpen: true, Limit: 100},
+		"/api/v1/tasks":          read.TaskFilter{States: []term.TaskState{term.TaskRunning}, Order: "WO-1", Job: "WO-1.2", Equipment: "robot", OnlyOpen: true, Limit: 100},
+		"/api/v1/manual-actions": read.QuestionFilter{Subject: "job:WO-1.2", Job: "WO-1.2", Limit: 100},
+		"/api/v1/alarms":         read.AlarmFilter{OnlyOpen: true, Subject: "equipment:mill", Limit: 100},
 	} {
 		b := newBench(t)
 		b.ask(http.MethodGet, cellReads[route], "")
 		require.Equal(t, want, b.reader.filter)
 	}
+	b := newBench(t)
+	b.ask(http.MethodGet, cellReads["/api/v1/jobs"], "")
+	require.Equal(t, read.JobFilter{Order: "WO-1", States: []term.JobState{term.Waiting, term.Moving}, OnlyOpen: true, Limit: 100}, b.reader.cell.asked)
 }
 
 // proves C-12
@@ -241,14 +244,24 @@ func TestRecoveryTellsWhetherItCanBeConfirmed(t *testing.T) {
 	require.False(t, r.Confirmable)
 	require.Len(t, r.Findings, 1)
 	require.Equal(t, "abc", r.Findings[0].Hash)
+	require.Zero(t, r.Blocking, "the cell may go on while a step is overdue")
 
-	b.reader.cell.questions = nil
 	b.reader.cell.hold(term.HoldRecovery, "cell")
 	b.reader.cell.hold(term.HoldRecovery, "equipment:mill")
 	b.reader.cell.hold(term.HoldPaused, "cell")
 	r = decoded[Recovery](t, b.ask(http.MethodGet, "/api/v1/recovery", "").Body)
 	require.True(t, r.Held && r.Confirmable)
 	require.Len(t, r.Holds, 2)
+	require.Len(t, r.Findings, 1)
+	require.False(t, r.Findings[0].BlocksRecovery)
+
+	b.reader.cell.ask(term.FindPartMissing, "job:WO-1.1")
+	b.reader.cell.ask(term.FindLateSuccess, "task:"+idA)
+	r = decoded[Recovery](t, b.ask(http.MethodGet, "/api/v1/recovery", "").Body)
+	require.True(t, r.Held)
+	require.False(t, r.Confirmable)
+	require.Equal(t, 2, r.Blocking)
+	require.Equal(t, []bool{true, true, false}, []bool{r.Findings[0].BlocksRecovery, r.Findings[1].BlocksRecovery, r.Findings[2].BlocksRecovery})
 }
 
 // proves X-5

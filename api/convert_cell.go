@@ -124,7 +124,7 @@ func palletJSON(r *plant.Pallet) Pallet {
 func questionJSON(r *plant.Question) ManualAction {
 	return ManualAction{ID: r.ID, Version: r.Version, Hash: r.Hash, State: r.State, Kind: r.Finding, Subject: r.Subject, Touches: orEmpty(r.Touches),
 		Record: r.Record, Machine: r.Machine, Readings: orEmpty(r.Readings), Answers: orEmpty(r.Answers), Suggested: r.Suggested, TaskID: r.TaskID,
-		JobID: r.JobID, Place: placeJSON(r.Place), OpenedAt: r.OpenedAt, Answer: r.Answer, By: r.By, Reason: r.Reason, EndedAt: r.EndedAt}
+		JobID: r.JobID, Place: placeJSON(r.Place), OpenedAt: r.OpenedAt, BlocksRecovery: r.Open() && r.Finding.BlocksRecovery(), Answer: r.Answer, By: r.By, Reason: r.Reason, EndedAt: r.EndedAt}
 }
 
 func alarmJSON(r *plant.Alarm) Alarm {

@@ -21,6 +21,7 @@ type fakeCell struct {
 	alarms    []*plant.Alarm
 	holds     []*plant.Hold
 	absent    bool // no plant file was imported
+	asked     read.JobFilter
 }
 
 func newFakeCell() *fakeCell {
@@ -97,6 +98,7 @@ func (f *fakeReader) OrderTimeline(_ context.Context, id term.OrderID) ([]read.T
 	return found(f, id == "WO-1", story)
 }
 func (f *fakeReader) Jobs(_ context.Context, q read.JobFilter) (read.Page[*plant.Job], error) {
+	f.cell.asked = q
 	return pageIn(f, q, "", f.cell.jobs)
 }
 func (f *fakeReader) Job(_ context.Context, id term.JobID) (*plant.Job, error) {

@@ -31,8 +31,8 @@ func jobParam(r *http.Request) (term.JobID, error) {
 func jobPath(id term.JobID) string { return Root + "/jobs/" + url.PathEscape(string(id)) }
 
 func (s *server) listJobs(w http.ResponseWriter, r *http.Request) error {
-	q := queryOf(r, "order", "state", "cursor", "limit")
-	f := read.JobFilter{Order: term.OrderID(q.text("order")), States: words[term.JobState](q, "state"), Cursor: q.text("cursor"), Limit: q.limit()}
+	q := queryOf(r, "order", "state", "open", "cursor", "limit")
+	f := read.JobFilter{Order: term.OrderID(q.text("order")), States: words[term.JobState](q, "state"), OnlyOpen: q.flag("open"), Cursor: q.text("cursor"), Limit: q.limit()}
 	if q.fault != nil {
 		return q.fault
 	}
@@ -79,7 +79,7 @@ func (s *server) jobTimeline(w http.ResponseWriter, r *http.Request) error {
 }
 
 // ofJob posts a message about the part in the path, made from a reason.
-func (s *server) ofJob(reasonNeeded bool, make func(term.JobID, string) message.Payload) func(http.ResponseWriter, *http.Request) error {
+func (s *server) ofJob(reasonNeeded bool, says func(term.JobID, string) message.Payload) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		id, err := jobParam(r)
 		if err != nil {
@@ -89,7 +89,7 @@ func (s *server) ofJob(reasonNeeded bool, make func(term.JobID, string) message.
 		if err != nil {
 			return err
 		}
-		return s.change(w, r, make(id, reason), jobPath(id))
+		return s.change(w, r, says(id, reason), jobPath(id))
 	}
 }
 
@@ -178,9 +178,9 @@ func placeOf(p term.Place) (term.Place, error) {
 }
 
 func (s *server) listTasks(w http.ResponseWriter, r *http.Request) error {
-	q := queryOf(r, "state", "order", "job", "equipment", "cursor", "limit")
+	q := queryOf(r, "state", "order", "job", "equipment", "open", "cursor", "limit")
 	f := read.TaskFilter{States: words[term.TaskState](q, "state"), Order: term.OrderID(q.text("order")), Job: term.JobID(q.text("job")),
-		Equipment: term.EquipmentID(q.text("equipment")), Cursor: q.text("cursor"), Limit: q.limit()}
+		Equipment: term.EquipmentID(q.text("equipment")), OnlyOpen: q.flag("open"), Cursor: q.text("cursor"), Limit: q.limit()}
 	if q.fault != nil {
 		return q.fault
 	}

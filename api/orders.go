@@ -131,7 +131,7 @@ func (s *server) reasonIn(w http.ResponseWriter, r *http.Request, needed bool) (
 }
 
 // ofOrder posts a message about the order in the path, made from an optional reason.
-func (s *server) ofOrder(make func(term.OrderID, string) message.Payload) func(http.ResponseWriter, *http.Request) error {
+func (s *server) ofOrder(says func(term.OrderID, string) message.Payload) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		id, err := nameParam(r)
 		if err != nil {
@@ -141,7 +141,7 @@ func (s *server) ofOrder(make func(term.OrderID, string) message.Payload) func(h
 		if err != nil {
 			return err
 		}
-		return s.change(w, r, make(term.OrderID(id), reason), orderPath(term.OrderID(id)))
+		return s.change(w, r, says(term.OrderID(id), reason), orderPath(term.OrderID(id)))
 	}
 }
 

@@ -31,8 +31,8 @@ func (s *server) openQuestions(ctx context.Context) ([]*plant.Question, error) {
 
 // listManualActions lists the open questions, with all=true also those that were answered.
 func (s *server) listManualActions(w http.ResponseWriter, r *http.Request) error {
-	q := queryOf(r, "all", "cursor", "limit")
-	f := read.QuestionFilter{OnlyOpen: !q.flag("all"), Cursor: q.text("cursor"), Limit: q.limit()}
+	q := queryOf(r, "all", "subject", "job", "cursor", "limit")
+	f := read.QuestionFilter{OnlyOpen: !q.flag("all"), Subject: q.text("subject"), Job: term.JobID(q.text("job")), Cursor: q.text("cursor"), Limit: q.limit()}
 	if q.fault != nil {
 		return q.fault
 	}
@@ -116,8 +116,8 @@ func (s *server) withCurrent(ctx context.Context, p *Problem, posted message.Pay
 
 // listAlarms lists the alarms that are not normal, shelved ones included; with all=true the history too.
 func (s *server) listAlarms(w http.ResponseWriter, r *http.Request) error {
-	q := queryOf(r, "all", "cursor", "limit")
-	f := read.AlarmFilter{OnlyOpen: !q.flag("all"), Cursor: q.text("cursor"), Limit: q.limit()}
+	q := queryOf(r, "all", "subject", "cursor", "limit")
+	f := read.AlarmFilter{OnlyOpen: !q.flag("all"), Subject: q.text("subject"), Cursor: q.text("cursor"), Limit: q.limit()}
 	if q.fault != nil {
 		return q.fault
 	}

@@ -168,10 +168,12 @@ type (
 		JobID     term.JobID           `json:"jobId,omitempty"`
 		Place     *term.Place          `json:"place,omitempty"` // of a report: where the person says that the part is
 		OpenedAt  time.Time            `json:"openedAt"`
-		Answer    string               `json:"answer,omitempty"`
-		By        string               `json:"by,omitempty"`
-		Reason    string               `json:"reason,omitempty"`
-		EndedAt   time.Time            `json:"endedAt,omitzero"`
+		// BlocksRecovery: while it is open, a recovery cannot be confirmed.
+		BlocksRecovery bool      `json:"blocksRecovery,omitempty"`
+		Answer         string    `json:"answer,omitempty"`
+		By             string    `json:"by,omitempty"`
+		Reason         string    `json:"reason,omitempty"`
+		EndedAt        time.Time `json:"endedAt,omitzero"`
 	}
 
 	// Recovery tells whether the cell waits for a person after a restart, and for what.
@@ -179,11 +181,15 @@ type (
 		// Held: nothing moves until it is confirmed.
 		Held  bool   `json:"held"`
 		Holds []Hold `json:"holds"` // of the cell and of equipment that is compared
-		// Confirmable: it is held and no question is open. A confirmation is still refused while something has not been
-		// read since the start.
-		Confirmable bool           `json:"confirmable"`
-		Findings    []ManualAction `json:"findings"`
-		Truncated   bool           `json:"truncated,omitempty"` // GET /manual-actions has them all
+		// Confirmable: it is held and no question blocks it. That everything has been read since the start is known to the
+		// running process only: for some seconds after a start, or while a machine does not stand still, a confirmation may
+		// still be refused as "comparing", and a question may still come.
+		Confirmable bool `json:"confirmable"`
+		// Blocking is how many open questions have to be answered before it can be confirmed; each has blocksRecovery.
+		Blocking int `json:"blocking"`
+		// Findings are all open questions, those that block first, each kind newest first.
+		Findings  []ManualAction `json:"findings"`
+		Truncated bool           `json:"truncated,omitempty"` // GET /manual-actions has them all
 	}
 
 	Alarm struct {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,12 +30,12 @@ type lineCommand struct {
 const lineHelp = `Commands, one a line:
   arrive N              a pallet with N parts is set on the dock (tell Surehand: surehand pallet arrived …)
   show                  where every part really is
-  cut NAME, restore NAME       the network link of robot, a machine or a scanner
-  freeze NAME, thaw NAME       the program of the robot or a machine
-  restart NAME          the controller of the robot or a machine, which keeps its memory
+  cut NAME, restore NAME       the network link of the robot, a machine or a scanner, by its id in the plant file
+  freeze NAME, thaw NAME       the program of the robot or a machine; a scanner has none
+  restart NAME          the controller of the robot or a machine, which keeps its memory; a scanner has none
   stick, free           the robot's next action hangs with the part in the gripper; it goes on
   fail                  the robot's next action ends with an error, the part in the gripper
-  noread                the next scan reads nothing
+  noread [NAME]         the next scan of a scanner, or of each, reads nothing
   move FROM TO          a person moves a part, by the numbers of the plant file (0: gripper)
   take NUMBER           a person takes a part out
   quit
@@ -48,11 +50,11 @@ func (l *lineCommand) Run() error {
 	if len(problems) > 0 {
 		return fmt.Errorf("%s:%d: %s", l.Plant, problems[0].Line, problems[0].Detail)
 	}
-	world, err := line.Start(l.options(plant))
+	simulated, err := l.start(plant)
 	if err != nil {
 		return err
 	}
-	defer world.Close()
+	defer simulated.world.Close()
 	fmt.Print(lineHelp)
 	lines := make(chan string)
 	go func() {
@@ -73,11 +75,35 @@ func (l *lineCommand) Run() error {
 			if strings.TrimSpace(text) == "quit" {
 				return nil
 			}
-			obey(os.Stdout, world, strings.Fields(text))
+			simulated.obey(os.Stdout, strings.Fields(text))
 		case <-stop:
 			return nil
 		}
 	}
+}
+
+// simulated is a running world, with the names that the plant file gives.
+type simulated struct {
+	world              *line.World
+	robot              string
+	machines, scanners []string
+}
+
+func (l *lineCommand) start(p message.ImportPlant) (*simulated, error) {
+	s := &simulated{}
+	for _, e := range p.Equipment {
+		switch e.Kind {
+		case term.KindRobot:
+			s.robot = string(e.ID)
+		case term.KindMachine:
+			s.machines = append(s.machines, string(e.ID))
+		case term.KindScanner:
+			s.scanners = append(s.scanners, string(e.ID))
+		}
+	}
+	var err error
+	s.world, err = line.Start(l.options(p))
+	return s, err
 }
 
 func (l *lineCommand) options(p message.ImportPlant) line.Options {
@@ -106,7 +132,7 @@ func (l *lineCommand) options(p message.ImportPlant) line.Options {
 }
 
 // obey does one command of the person at the keyboard. A name that does not exist is said, not a reason to end.
-func obey(out io.Writer, w *line.World, words []string) {
+func (s *simulated) obey(out io.Writer, words []string) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			fmt.Fprintln(out, fault)
@@ -121,18 +147,30 @@ func obey(out io.Writer, w *line.World, words []string) {
 		}
 		return ""
 	}
-	number := func(n int) line.Place { v, _ := strconv.Atoi(argument(n)); return line.Place(v) }
 	var err error
+	number := func(n int, what string) line.Place {
+		v, wrong := strconv.Atoi(argument(n))
+		if wrong != nil && err == nil {
+			err = fmt.Errorf("%s needs %s, a number of the plant file, not %q", words[0], what, argument(n))
+		}
+		return line.Place(v)
+	}
+	said := "ok"
+	w := s.world
 	switch words[0] {
 	case "arrive":
-		var ids []string
-		if ids, err = w.Arrive(int(number(1))); err == nil {
-			fmt.Fprintln(out, "on the dock:", strings.Join(ids, " "))
+		parts, wrong := strconv.Atoi(argument(1))
+		if wrong != nil {
+			err = fmt.Errorf("arrive needs how many parts, not %q", argument(1))
+			break
 		}
+		var ids []string
+		ids, err = w.Arrive(parts)
+		said = "on the dock: " + strings.Join(ids, " ")
 	case "show":
-		fmt.Fprintln(out, w.Describe())
+		said = w.Describe()
 	case "cut", "restore", "freeze", "thaw", "restart":
-		err = disturb(w, words[0], argument(1))
+		err = s.disturb(words[0], argument(1))
 	case "stick":
 		w.Robot().SetFaults(line.RobotFaults{StickAfterPick: 1, Strikes: 1})
 	case "free":
@@ -140,19 +178,25 @@ func obey(out io.Writer, w *line.World, words []string) {
 	case "fail":
 		w.Robot().SetFaults(line.RobotFaults{FailAfterPick: 1, Strikes: 1})
 	case "noread":
-		for _, name := range []string{"scanner"} {
-			w.Scanner(name).SetFaults(line.ScannerFaults{NoRead: 1, Strikes: 1})
-		}
+		err = s.noRead(argument(1))
 	case "move":
-		err = w.Move(number(1), number(2))
+		from, to := number(1, "where from"), number(2, "where to")
+		if err == nil {
+			err = w.Move(from, to)
+		}
 	case "take":
-		_, err = w.Remove(number(1))
+		if from := number(1, "where from"); err == nil {
+			var id string
+			id, err = w.Remove(from)
+			said = "taken out: " + id
+		}
 	default:
-		fmt.Fprint(out, lineHelp)
+		said = strings.TrimSuffix(lineHelp, "\n")
 	}
 	if err != nil {
-		fmt.Fprintln(out, err)
+		said = err.Error()
 	}
+	fmt.Fprintln(out, said)
 }
 
 // controlled is what robot and machines have in common.
@@ -164,20 +208,17 @@ type controlled interface {
 	Restart(...line.Memory) error
 }
 
-func disturb(w *line.World, what, name string) error {
+func (s *simulated) disturb(what, name string) error {
 	var c controlled
 	switch {
-	case name == "robot":
-		c = w.Robot()
-	case strings.HasPrefix(name, "scan"):
-		s := w.Scanner(name)
-		if what == "cut" {
-			s.Cut()
-			return nil
-		}
-		return s.Restore()
+	case slices.Contains(s.scanners, name):
+		return s.disturbScanner(what, name)
+	case slices.Contains(s.machines, name):
+		c = s.world.Machine(name)
+	case name == s.robot:
+		c = s.world.Robot()
 	default:
-		c = w.Machine(name)
+		return s.unknown(name, append([]string{s.robot}, append(slices.Clone(s.machines), s.scanners...)...))
 	}
 	switch what {
 	case "cut":
@@ -192,4 +233,38 @@ func disturb(w *line.World, what, name string) error {
 		return c.Restart()
 	}
 	return nil
+}
+
+func (s *simulated) disturbScanner(what, name string) error {
+	scanner := s.world.Scanner(name)
+	switch what {
+	case "cut":
+		scanner.Cut()
+		return nil
+	case "restore":
+		return scanner.Restore()
+	}
+	return fmt.Errorf("%s is a scanner and has no program to %s: cut, restore and noread are what can be done to it", name, what)
+}
+
+// noRead lets the next scan of one scanner, or of each, read nothing.
+func (s *simulated) noRead(name string) error {
+	names := s.scanners
+	if name != "" {
+		names = []string{name}
+	}
+	for _, n := range names {
+		if !slices.Contains(s.scanners, n) {
+			return s.unknown(n, s.scanners)
+		}
+		s.world.Scanner(n).SetFaults(line.ScannerFaults{NoRead: 1, Strikes: 1})
+	}
+	if len(names) == 0 {
+		return errors.New("the plant file has no scanner")
+	}
+	return nil
+}
+
+func (s *simulated) unknown(name string, known []string) error {
+	return fmt.Errorf("%q is none of: %s", name, strings.Join(known, ", "))
 }

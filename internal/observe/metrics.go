@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,14 +25,14 @@ type Health struct {
 // can make a series.
 type Metrics struct {
 	registry *prometheus.Registry
-	open     openCommands
+	commands openCommands
+	asked    open[struct{}] // questions
 
 	readings, events, turns, timeouts, retries, uncertain  prometheus.Counter
 	finished, verdicts, dispatch, ended, receipts, answers *prometheus.CounterVec
 	rejected, ignored, stale, logRows, holds, uncounted    *prometheus.CounterVec
 	ackLatency, appliedLatency, batch                      prometheus.Histogram
 	actions, parts, questions, alarms                      *prometheus.CounterVec
-	asked                                                  prometheus.Gauge
 	links                                                  *prometheus.GaugeVec
 	epoch, seq                                             prometheus.Gauge
 }
@@ -44,9 +43,9 @@ var latencies = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 // NewMetrics makes a registry of its own. health may be nil.
 func NewMetrics(version string, health func() Health) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.open.byID = map[term.IntentID]openCommand{}
-	m.open.gone = map[term.IntentID]int64{}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &m.open)
+	m.commands.begin()
+	m.asked.begin()
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &m.commands)
 
 	m.readings = m.counter("readings_total", "Readings stored.")
 	m.events = m.counter("endpoint_events_total", "Endpoint events stored: the ingest rate.")
@@ -70,7 +69,7 @@ func NewMetrics(version string, health func() Health) *Metrics {
 	m.actions = m.counters("actions_total", "Actions of the cell that left RUNNING, by kind and state; UNKNOWN is no end and counts too.", "kind", "state")
 	m.parts = m.counters("parts_ended_total", "Parts of orders that ended, by how.", "state")
 	m.questions = m.counters("questions_total", "Questions opened to a person, by finding.", "finding")
-	m.asked = m.gauge("questions_open", "Questions opened in this process life and not answered yet.")
+	m.Watch("questions_open", "Questions to a person that are open.", func() float64 { return float64(m.asked.count()) })
 	m.alarms = m.counters("alarms_total", "Activations of alarms, by type.", "type")
 	m.turns = m.counter("loop_turns_total", "Turns of the loop that were shown.")
 	m.batch = m.histogram("loop_batch_changes", "Rows changed in one turn.", []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000})
@@ -145,9 +144,26 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
 
-// Load tells which commands were open when this process began. It may come after the first turns: what is
-// newer stands.
-func (m *Metrics) Load(open ...*plant.Intent) { m.open.load(open) }
+// LoadCommands and LoadQuestions tell which were open when this process began, in any number of pages. They may come
+// after the first turns: what is newer stands.
+func (m *Metrics) LoadCommands(open ...*plant.Intent) {
+	for _, r := range open {
+		m.commands.load(string(r.ID), r.Version, openCommand{r.State, r.WaitingFor})
+	}
+}
+
+// LoadQuestions is LoadCommands for questions.
+func (m *Metrics) LoadQuestions(open ...*plant.Question) {
+	for _, r := range open {
+		m.asked.load(string(r.ID), r.Version, struct{}{})
+	}
+}
+
+// Loaded ends the loading: nothing older than the turns shown comes any more.
+func (m *Metrics) Loaded() {
+	m.commands.loaded()
+	m.asked.loaded()
+}
 
 // Show counts one turn.
 func (m *Metrics) Show(c plant.Committed) {
@@ -240,17 +256,4 @@ func (m *Metrics) count(c plant.Count) {
 	default:
 		m.uncounted.WithLabelValues(c.Name, word(c.Label)).Inc() // names are words of our code
 	}
-}
-
-// openCommands are the commands of the picture by state and by what they wait for.
-type openCommands struct {
-	mu   sync.Mutex
-	byID map[term.IntentID]openCommand
-	gone map[term.IntentID]int64 // versions of commands that left before load, so that load does not bring them back
-}
-
-type openCommand struct {
-	version int64
-	state   term.CommandState
-	waiting term.Gate
 }

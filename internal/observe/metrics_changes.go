@@ -1,8 +1,6 @@
 package observe
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"surehand/internal/plant"
 	"surehand/internal/term"
 )
@@ -24,7 +22,7 @@ func (m *Metrics) change(c plant.Change) {
 		m.execution(c, r)
 	case *plant.Intent:
 		m.intent(c, r)
-		m.open.put(r)
+		m.commands.put(string(r.ID), r.Version, r.Open(), openCommand{r.State, r.WaitingFor})
 	case *plant.Attempt:
 		if c.Before == nil && r.Number > 1 {
 			m.retries.Inc()
@@ -96,73 +94,11 @@ func (m *Metrics) intent(c plant.Change, r *plant.Intent) {
 	}
 }
 
-var (
-	commandsDesc = prometheus.NewDesc("surehand_commands", "Open commands, by state; an expired one is open while it holds its endpoint.", []string{"state"}, nil)
-	waitingDesc  = prometheus.NewDesc("surehand_commands_waiting", "Commands that wait for a gate, by gate: the backlog.", []string{"gate"}, nil)
-)
-
-func (o *openCommands) put(r *plant.Intent) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if r.Open() {
-		o.byID[r.ID] = openCommand{r.Version, r.State, r.WaitingFor}
-		return
-	}
-	delete(o.byID, r.ID)
-	if o.gone != nil {
-		o.gone[r.ID] = r.Version
-	}
-}
-
-func (o *openCommands) load(open []*plant.Intent) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, r := range open {
-		if known, ok := o.byID[r.ID]; ok && known.version >= r.Version {
-			continue
-		}
-		if o.gone[r.ID] >= r.Version {
-			continue
-		}
-		o.byID[r.ID] = openCommand{r.Version, r.State, r.WaitingFor}
-	}
-	o.gone = nil
-}
-
-func (o *openCommands) Describe(descs chan<- *prometheus.Desc) {
-	descs <- commandsDesc
-	descs <- waitingDesc
-}
-
-func (o *openCommands) Collect(metrics chan<- prometheus.Metric) {
-	states, gates := map[term.CommandState]int{}, map[term.Gate]int{}
-	o.mu.Lock()
-	for _, c := range o.byID {
-		states[c.state]++
-		if c.waiting != term.GateNone {
-			gates[c.waiting]++
-		}
-	}
-	o.mu.Unlock()
-	for _, s := range term.CommandStates() {
-		if s == term.Applied || s == term.Failed {
-			continue // these are never open
-		}
-		metrics <- prometheus.MustNewConstMetric(commandsDesc, prometheus.GaugeValue, float64(states[s]), string(s))
-	}
-	for _, g := range term.WaitingGates() {
-		metrics <- prometheus.MustNewConstMetric(waitingDesc, prometheus.GaugeValue, float64(gates[g]), string(g))
-	}
-}
-
 func (m *Metrics) question(c plant.Change, r *plant.Question) {
 	if c.Before == nil {
 		m.questions.WithLabelValues(string(r.Finding)).Inc()
-		m.asked.Inc()
 	}
-	if !r.Open() {
-		m.asked.Dec()
-	}
+	m.asked.put(string(r.ID), r.Version, r.Open(), struct{}{})
 }
 
 func (m *Metrics) alarm(c plant.Change, r *plant.Alarm) {

@@ -143,11 +143,39 @@ func TestOpenCommandsOfAnEarlierLife(t *testing.T) {
 	m := NewMetrics("", nil)
 	m.Show(change(nil, row("newer", 3, term.Acknowledged, false)))
 	m.Show(change(nil, row("gone", 3, term.Applied, true)))
-	m.Load(row("newer", 2, term.Dispatched, false), row("gone", 2, term.Dispatched, false), row("still", 1, term.Retrying, false))
+	m.LoadCommands(row("newer", 2, term.Dispatched, false), row("still", 1, term.Retrying, false))
+	m.LoadCommands(row("gone", 2, term.Dispatched, false)) // on a later page
+	m.Loaded()
 	page := lines(t, m)
 	require.Contains(t, page, `surehand_commands{state="acknowledged"} 1`)
 	require.Contains(t, page, `surehand_commands{state="dispatched"} 0`)
 	require.Contains(t, page, `surehand_commands{state="retrying"} 1`)
 	m.Show(change(nil, row("still", 2, term.Applied, true)))
 	require.Contains(t, lines(t, m), `surehand_commands{state="retrying"} 0`)
+}
+
+func TestOpenQuestionsOfAnEarlierLife(t *testing.T) {
+	row := func(id term.QuestionID, version int64, state term.QuestionState) *plant.Question {
+		return &plant.Question{ID: id, Version: version, Finding: term.FindOverdue, State: state}
+	}
+	open := func(m *Metrics) string {
+		page := lines(t, m)
+		_, after, _ := strings.Cut(page, "\nsurehand_questions_open ")
+		count, _, _ := strings.Cut(after, "\n")
+		return count
+	}
+	m := NewMetrics("", nil)
+	require.Equal(t, "0", open(m))
+	asked := row("gone", 2, term.QuestionOpen)
+	m.Show(change(asked, row("gone", 3, term.QuestionResolved)))
+	require.Equal(t, "0", open(m), "one that was opened in an earlier process life is answered")
+	m.Show(change(nil, row("new", 1, term.QuestionOpen)))
+	m.Show(change(row("new", 1, term.QuestionOpen), row("new", 2, term.QuestionOpen))) // revised
+	require.Equal(t, "1", open(m))
+	m.LoadQuestions(row("still", 1, term.QuestionOpen), row("new", 1, term.QuestionOpen))
+	m.LoadQuestions(asked)
+	m.Loaded()
+	require.Equal(t, "2", open(m))
+	m.Show(change(row("still", 1, term.QuestionOpen), row("still", 2, term.QuestionResolved)))
+	require.Equal(t, "1", open(m))
 }

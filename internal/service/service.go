@@ -55,11 +55,14 @@ type Service struct {
 	mint    *system.Mint
 
 	listener net.Listener
-	hurry    chan struct{} // closed when an end without drain was asked for
-	hurried  sync.Once
-	over     atomic.Bool // the loop has ended: it takes nothing any more
-	ended    chan struct{}
-	err      error
+	// fenceSaid is when the log last said that the fence cannot be read.
+	fenceSaid atomic.Pointer[time.Time]
+
+	hurry   chan struct{} // closed when an end without drain was asked for
+	hurried sync.Once
+	over    atomic.Bool // the loop has ended: it takes nothing any more
+	ended   chan struct{}
+	err     error
 }
 
 // stopBudget bounds each step of the end: a hung broker, client or database must not hold it up.
@@ -271,17 +274,30 @@ func (s *Service) learn(ctx context.Context) {
 			break
 		}
 	}
+	defer s.metrics.Loaded()
 	for _, open := range []read.CommandFilter{{States: []term.CommandState{term.PendingDispatch}}, {OnlyHolding: true}} {
 		for {
 			page, err := s.reader.Commands(ctx, open)
 			if err != nil {
 				s.log.Warn("the open commands are not counted yet", "error", err)
-				return
+				break
 			}
-			s.metrics.Load(page.Items...)
+			s.metrics.LoadCommands(page.Items...)
 			if open.Cursor = page.Next; page.Next == "" {
 				break
 			}
+		}
+	}
+	asked := read.QuestionFilter{OnlyOpen: true}
+	for {
+		page, err := s.reader.Questions(ctx, asked)
+		if err != nil {
+			s.log.Warn("the open questions are not counted yet", "error", err)
+			return
+		}
+		s.metrics.LoadQuestions(page.Items...)
+		if asked.Cursor = page.Next; page.Next == "" {
+			return
 		}
 	}
 }
@@ -308,18 +324,17 @@ func (s *Service) observed() observe.Health {
 		Telemetry: h.Queued[3]}
 }
 
-// fence reads this life's fence, waiting for the database as long as it takes. Until then the broker is not
-// dialled, so the log has to say why.
+// fence reads this life's fence, waiting for the database as long as it takes. Until then neither the broker nor any
+// equipment of the cell is dialled, so the log has to say why; once a minute, however many drivers ask.
 func (s *Service) fence(ctx context.Context) (plant.Fence, error) {
-	var said time.Time
 	for {
 		f, err := s.reader.Fence(ctx)
 		if err == nil {
 			return f, nil
 		}
-		if now := s.clock.Now(); ctx.Err() == nil && now.Sub(said) > time.Minute {
-			said = now
-			s.log.Error("the broker is not dialled yet: the reading connection to the database fails", "error", err)
+		now, said := s.clock.Now(), s.fenceSaid.Load()
+		if due := said == nil || now.Sub(*said) > time.Minute; due && ctx.Err() == nil && s.fenceSaid.CompareAndSwap(said, &now) {
+			s.log.Error("nothing is dialled yet, neither the broker nor the cell's equipment: the reading connection to the database fails", "error", err)
 		}
 		again, stop := s.clock.After(200 * time.Millisecond)
 		select {

@@ -39,7 +39,9 @@ func TestPlain(t *testing.T) {
 			words := fmt.Sprintf("read udp 10.0.0.5:%d->10.0.0.1:53: i/o timeout", p)
 			return &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: words, Name: "plc", Server: "10.0.0.1:53", IsTimeout: true}}
 		}, "dial: look up plc: no answer in time"},
-		"one inside another": {func(p int) error { return &net.OpError{Op: "dial", Net: "tcp", Addr: at(502), Err: op("read", p, reset)} },
+		"one inside another": {func(p int) error {
+			return &net.OpError{Op: "dial", Net: "tcp", Addr: at(502), Err: op("read", p, reset)}
+		},
 			"dial 10.0.0.5:502: read 10.0.0.5:502: connection reset by peer"},
 		"no network error": {func(int) error { return io.ErrUnexpectedEOF }, "unexpected EOF"},
 	} {

@@ -38,12 +38,6 @@ func (r *Reader) Routes(ctx context.Context) ([]*plant.Route, error) {
 	return all(list, err, rows.Route)
 }
 
-// Route finds one.
-func (r *Reader) Route(ctx context.Context, id term.RouteID) (*plant.Route, error) {
-	e, err := r.client.Route.Query().Where(route.ID(id)).Only(ctx)
-	return one(e, err, rows.Route)
-}
-
 // Equipment lists all machines, tools and the robot, by id.
 func (r *Reader) Equipment(ctx context.Context) ([]*plant.Equipment, error) {
 	return allEquipment(ctx, r.client)
@@ -54,12 +48,6 @@ func allEquipment(ctx context.Context, c *ent.Client) ([]*plant.Equipment, error
 	return all(list, err, rows.Equipment)
 }
 
-// EquipmentByID finds one.
-func (r *Reader) EquipmentByID(ctx context.Context, id term.EquipmentID) (*plant.Equipment, error) {
-	e, err := r.client.Equipment.Query().Where(equipment.ID(id)).Only(ctx)
-	return one(e, err, rows.Equipment)
-}
-
 // Slots lists the slots of all machines, by machine and number.
 func (r *Reader) Slots(ctx context.Context) ([]*plant.Slot, error) { return allSlots(ctx, r.client) }
 
@@ -68,16 +56,10 @@ func allSlots(ctx context.Context, c *ent.Client) ([]*plant.Slot, error) {
 	return all(list, err, rows.Slot)
 }
 
-// Pallets lists those at the dock, by id.
-func (r *Reader) Pallets(ctx context.Context) ([]*plant.Pallet, error) { return atDock(ctx, r.client) }
-
 func atDock(ctx context.Context, c *ent.Client) ([]*plant.Pallet, error) {
 	list, err := c.Pallet.Query().Where(pallet.IsOpen(true)).Order(pallet.ByID()).All(ctx)
 	return all(list, err, rows.Pallet)
 }
-
-// Placed lists the parts that are in the cell, the dock included, by order and number.
-func (r *Reader) Placed(ctx context.Context) ([]*plant.Job, error) { return placed(ctx, r.client) }
 
 func placed(ctx context.Context, c *ent.Client) ([]*plant.Job, error) {
 	list, err := c.Job.Query().Where(job.Occupies(true)).Order(job.ByOrderID(), job.ByNumber()).All(ctx)

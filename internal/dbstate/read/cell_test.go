@@ -112,8 +112,6 @@ func TestOrdersPartsAndActionsInPages(t *testing.T) {
 	require.Equal(t, of48, jobs(read.JobFilter{Order: "WO-48"}))
 	require.Equal(t, []string{"WO-48.4"}, jobs(read.JobFilter{States: []term.JobState{term.Completed}}))
 	require.Equal(t, []string{"WO-48.3"}, jobs(read.JobFilter{States: []term.JobState{term.Queued}}))
-	require.Equal(t, []string{"WO-48.3"}, jobs(read.JobFilter{Place: term.Place{Type: term.OnDock}}))
-	require.Empty(t, jobs(read.JobFilter{Place: term.DockPlace(8)}))
 	require.Len(t, jobs(read.JobFilter{OnlyOpen: true}), 35)
 	j, err := p.Job(ctx, "WO-48.3")
 	require.NoError(t, err)
@@ -146,10 +144,7 @@ func TestOrdersPartsAndActionsInPages(t *testing.T) {
 		func() error { _, err := p.Job(ctx, "nobody"); return err },
 		func() error { _, err := p.Task(ctx, "x"); return err },
 		func() error { _, err := p.Question(ctx, term.QuestionID(id(1, "no"))); return err },
-		func() error { _, err := p.Alarm(ctx, "x"); return err },
 		func() error { _, err := p.Cell(ctx); return err },
-		func() error { _, err := p.Route(ctx, "no"); return err },
-		func() error { _, err := p.EquipmentByID(ctx, "no"); return err },
 		func() error { _, err := p.JobTimeline(ctx, "no"); return err },
 		func() error { _, err := p.OrderTimeline(ctx, "no"); return err },
 	} {
@@ -199,12 +194,7 @@ func TestOverviewOfTheCell(t *testing.T) {
 	require.NoError(t, err)
 	all, err := p.Slots(ctx)
 	require.NoError(t, err)
-	pallets, err := p.Pallets(ctx)
-	require.NoError(t, err)
-	placed, err := p.Placed(ctx)
-	require.NoError(t, err)
-	require.Equal(t, []any{[]*plant.Route{route}, []*plant.Equipment{mill, robot}, slots, []*plant.Pallet{pallet}, []*plant.Job{here}},
-		[]any{routes, equipment, all, pallets, placed})
+	require.Equal(t, []any{[]*plant.Route{route}, []*plant.Equipment{mill, robot}, slots}, []any{routes, equipment, all})
 	questions := func(f read.QuestionFilter) []string {
 		f.Limit = 1
 		return keys(pages(t, func(c string) (read.Page[*plant.Question], error) { f.Cursor = c; return p.Questions(ctx, f) }))
@@ -223,9 +213,6 @@ func TestOverviewOfTheCell(t *testing.T) {
 	q, err := p.Question(ctx, asked.ID)
 	require.NoError(t, err)
 	require.Equal(t, asked, q)
-	a, err := p.Alarm(ctx, seen.ID)
-	require.NoError(t, err)
-	require.Equal(t, seen, a)
 }
 
 func TestStoryOfAPart(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 
 	"surehand/ent"
 	"surehand/ent/job"
-	"surehand/ent/predicate"
 	"surehand/ent/task"
 	"surehand/ent/workorder"
 	"surehand/internal/dbstate/rows"
@@ -74,7 +73,6 @@ func afterPair(cursor string) (number int64, name string, ok bool, err error) {
 type JobFilter struct {
 	Order    term.OrderID
 	States   []term.JobState
-	Place    term.Place // of this type, and with this ref when it has one
 	OnlyOpen bool
 	Cursor   string
 	Limit    int
@@ -100,22 +98,8 @@ func (r *Reader) Jobs(ctx context.Context, f JobFilter) (Page[*plant.Job], error
 	if f.OnlyOpen || len(f.States) > 0 && !slices.ContainsFunc(f.States, term.JobState.Ended) {
 		q = q.Where(job.IsOpen(true))
 	}
-	if f.Place.Type != "" {
-		q = q.Where(placedAt(f.Place)...)
-	}
 	list, err := q.All(ctx)
 	return pageOf(list, err, limit, rows.Job, func(e *ent.Job) string { return pair(int64(e.Number), string(e.OrderID)) })
-}
-
-func placedAt(p term.Place) []predicate.Job {
-	where := []predicate.Job{job.PositionType(p.Type)}
-	if p.Ref != "" {
-		where = append(where, job.PositionRefID(p.Ref))
-	}
-	if p.Occupies() { // has an index
-		where = append(where, job.Occupies(true))
-	}
-	return where
 }
 
 // Job finds one.

@@ -81,12 +81,3 @@ func (r *Reader) Alarms(ctx context.Context, f AlarmFilter) (Page[*plant.Alarm],
 	list, err := q.All(ctx)
 	return pageOf(list, err, limit, rows.Alarm, func(e *ent.Alarm) string { return string(e.ID) })
 }
-
-// Alarm finds one.
-func (r *Reader) Alarm(ctx context.Context, id term.AlarmID) (*plant.Alarm, error) {
-	if !isUUID(string(id)) {
-		return nil, ErrNotFound
-	}
-	e, err := r.client.Alarm.Query().Where(alarm.ID(id)).Only(ctx)
-	return one(e, err, rows.Alarm)
-}

@@ -177,36 +177,37 @@ func (d *Driver) Perform(ctx context.Context, t workers.Task) workers.Ending {
 }
 
 // reach connects, as often as needed while the scan may begin: an answer that nothing was tried must not come back at
-// once, or the scan would be planned anew without a pause. The turn is the caller's when there is no error.
+// once, or the scan would be planned anew without a pause. Without an error the turn is taken.
 func (d *Driver) reach(ctx context.Context, t workers.Task) (net.Conn, error) {
 	starting, cancel := context.WithDeadline(ctx, time.Now().Add(t.NotAfter().Sub(d.o.Clock.Now())))
 	defer cancel()
-	var why error
-	for redial := firstRedial; ; redial = min(2*redial, longestRedial) {
-		c, err := d.reachOnce(starting, ctx, t)
+	why := errors.New("the trigger may not be sent any more")
+	for redial := firstRedial; !t.Late(d.o.Clock.Now()); redial = min(2*redial, longestRedial) {
+		c, err := d.reachOnce(starting, t)
 		if err == nil {
-			return c, nil
+			if !t.Late(d.o.Clock.Now()) {
+				return c, nil
+			}
+			_ = c.Close()
+			d.release()
+			break
 		}
-		if why == nil || starting.Err() == nil { // else it says only that the time is over
-			why = err
-		}
+		why = fmt.Errorf("not reached in time: %w", err)
 		wait := time.NewTimer(redial)
 		select {
 		case <-wait.C:
 		case <-starting.Done():
 		}
 		wait.Stop()
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return nil, fmt.Errorf("given up: %w", context.Cause(ctx))
-		case starting.Err() != nil || t.Late(d.o.Clock.Now()):
-			return nil, fmt.Errorf("late: not reached in time: %w", why)
 		}
 	}
+	return nil, fmt.Errorf("late: %w", why)
 }
 
 // reachOnce holds the turn only while there is a connection, so that Run can look in between.
-func (d *Driver) reachOnce(starting, ctx context.Context, t workers.Task) (net.Conn, error) {
+func (d *Driver) reachOnce(starting context.Context, t workers.Task) (net.Conn, error) {
 	if err := d.take(starting); err != nil {
 		return nil, err
 	}
@@ -216,18 +217,13 @@ func (d *Driver) reachOnce(starting, ctx context.Context, t workers.Task) (net.C
 			_ = c.Close()
 		}
 	}
-	if starting.Err() == nil { // that our time is over says nothing of the scanner
-		d.found(ctx, err)
-	}
-	if err == nil && t.Late(d.o.Clock.Now()) {
-		_ = c.Close()
-		err = errors.New("the trigger may not be sent any more")
-	}
 	if err != nil {
 		d.release()
-		return nil, err
 	}
-	return c, nil
+	if starting.Err() == nil { // that the time is over says nothing of the scanner
+		d.found(err)
+	}
+	return c, err
 }
 
 func (d *Driver) scan(ctx context.Context, c net.Conn, t workers.Task) (string, error) {
@@ -243,10 +239,7 @@ func (d *Driver) scan(ctx context.Context, c net.Conn, t workers.Task) (string, 
 }
 
 // found tells Run whether the scanner was reached.
-func (d *Driver) found(ctx context.Context, err error) {
-	if ctx.Err() != nil {
-		return
-	}
+func (d *Driver) found(err error) {
 	select {
 	case d.reached <- err:
 	default:

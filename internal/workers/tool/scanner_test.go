@@ -228,7 +228,7 @@ func TestNotProbed(t *testing.T) {
 	}
 	await(true)
 	s.cut()
-	if e := d.Perform(t.Context(), scan(1)); e.Outcome != term.NotDone {
+	if e := d.Perform(t.Context(), scan(1)); e.Outcome != term.NotDone || !e.Unsent {
 		t.Errorf("ended %+v", e)
 	}
 	await(false)
@@ -237,6 +237,75 @@ func TestNotProbed(t *testing.T) {
 		t.Errorf("ended %+v", e)
 	}
 	await(true)
+}
+
+// A scan without a connection was not even tried: it may be planned anew, so the answer comes when its time is over.
+func TestNoLinkIsNotTried(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t)
+	s.cut()
+	d := newDriver(t, options(s))
+	task := scan(1)
+	e := d.Perform(t.Context(), task)
+	want := workers.NotTried(task, "late: not reached in time: dial "+s.address+": connection refused")
+	if e != want {
+		t.Errorf("ended %+v, want %+v", e, want)
+	}
+	if now := time.Now(); !task.Late(now) || now.Sub(task.NotAfter()) > time.Second {
+		t.Errorf("it was said %s after the time to begin was over", now.Sub(task.NotAfter()))
+	}
+	late := scan(2)
+	late.StartedAt = late.StartedAt.Add(-plant.SendBefore)
+	if e := d.Perform(t.Context(), late); !e.Unsent || !strings.HasPrefix(e.Error, "late: the trigger") {
+		t.Errorf("ended %+v", e)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if e := d.Perform(ctx, scan(3)); !e.Unsent || !strings.HasPrefix(e.Error, "given up") {
+		t.Errorf("ended %+v", e)
+	}
+	if s.begun() != 0 {
+		t.Errorf("%d triggers", s.begun())
+	}
+}
+
+// A link that comes back while the scan may begin is enough.
+func TestLinkBackInTime(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t)
+	s.cut()
+	o := options(s)
+	tries := 0
+	o.Confirm = func(context.Context) error {
+		if tries++; tries == 3 {
+			s.heal()
+		}
+		return nil
+	}
+	if e := newDriver(t, o).Perform(t.Context(), scan(1)); e.Outcome != term.Done || tries != 3 {
+		t.Errorf("ended %+v after %d tries", e, tries)
+	}
+}
+
+// What went wrong behind the trigger was tried: a person is asked. The words name no port of ours.
+func TestBehindTheTriggerItWasTried(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t)
+	s.answer = ""
+	d := newDriver(t, options(s))
+	said := map[string]bool{}
+	for n := range uint32(2) {
+		task := scan(n)
+		task.Bound = 100 * time.Millisecond
+		e := d.Perform(t.Context(), task)
+		if e.Outcome != term.NotDone || e.Unsent || e.PartAt != term.PartGripper {
+			t.Errorf("ended %+v", e)
+		}
+		said[e.Error] = true
+	}
+	if want := "no whole line came, but \"\": read " + s.address + ": i/o timeout"; len(said) != 1 || !said[want] {
+		t.Errorf("said %v, want %q", said, want)
+	}
 }
 
 func TestAnswers(t *testing.T) {

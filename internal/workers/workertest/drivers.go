@@ -2,6 +2,7 @@ package workertest
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -296,6 +297,7 @@ func forgotten(b *bench) {
 }
 
 func (b *bench) report(r term.Reading) {
+	b.stable(r.Error)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = r
@@ -350,10 +352,19 @@ func (b *bench) start(ctx context.Context, t workers.Task) <-chan workers.Ending
 	return ended
 }
 
+// stable: an error names no port of our own end, which is another one each time and would make news of it.
+func (b *bench) stable(why string) {
+	b.t.Helper()
+	if strings.Contains(why, "->") {
+		b.t.Errorf("an error names our end of the connection: %s", why)
+	}
+}
+
 // check compares but for the words of an error.
 func (b *bench) check(got, want workers.Ending) {
 	b.t.Helper()
 	why := got.Error
+	b.stable(why)
 	got.Error, want.Error = "", ""
 	if got != want || (why == "") != (got.Outcome == term.Done) {
 		b.t.Errorf("ended %+v (%s), want %+v", got, why, want)
