@@ -274,6 +274,11 @@ func open(tx *plant.Tx) int {
 			n++
 		}
 	}
+	for _, t := range tx.State().Tasks() { // in doubt, and its question comes with the next reading
+		if _, asked := tx.State().QuestionOf(term.FindTaskUnknown, plant.TaskSubject(t.ID)); !asked && t.State == term.TaskUnknown {
+			n++
+		}
+	}
 	return n
 }
 
@@ -283,11 +288,11 @@ func ConfirmRecovery(tx *plant.Tx, m message.Message, p message.ConfirmRecovery)
 		return refuse(plant.CellSubject, "not_in_recovery", tx.State().HeldFor(plant.CellSubject), "The cell is not in recovery.")
 	}
 	if !tx.Session().Compared() {
-		Look(tx) // everything may have come to rest since the last reading
-	}
-	if !tx.Session().Compared() {
-		return refuse(plant.CellSubject, "comparing", string(term.HoldRecovery), "Not everything has been read and stands still yet: %v.",
-			Unread(tx.State(), tx.Session(), tx.Now()))
+		// It is made with the next reading and not here: what a refusal finds would be dropped with it.
+		if unread := Unread(tx.State(), tx.Session(), tx.Now()); len(unread) > 0 {
+			return refuse(plant.CellSubject, "comparing", string(term.HoldRecovery), "Not everything has been read and stands still yet: %v.", unread)
+		}
+		return refuse(plant.CellSubject, "comparing", string(term.HoldRecovery), "The machines are being compared; ask again in a moment.")
 	}
 	if n := open(tx); n > 0 {
 		return refuse(plant.CellSubject, "findings_open", string(term.HoldRecovery), "%d questions are open; answer them first.", n)

@@ -100,7 +100,7 @@ type (
 // its scan, in the words of cell.mjs.
 func (s *site) history(id string) []string {
 	s.t.Helper()
-	words := strings.NewReplacer("ON_DOCK ", "dock ", "ON_BUFFER ", "buffer ", "ON_EQUIPMENT ", "", ":", " ", "ON_ROBOT scanner", "station 1", "OUT ", "")
+	words := strings.NewReplacer("dock place ", "dock ", "buffer place ", "buffer ", ":", " ", "scanner, held by the robot", "station 1", "the exit", "exit", "the gripper", "gripper")
 	var told []string
 	at := ""
 	for _, i := range ask[list[item]](s, "/api/v1/jobs/"+id+"/timeline").Items {

@@ -20,8 +20,9 @@ func TestDrainSendsNothingNewAndEndsWhenWhatWasUnderWayHasEnded(t *testing.T) {
 
 	under := s.ordered("under-way", "valve/open", "true")
 	r := valve.hears()
-	out, err := s.surehand("stop", "--drain")
-	require.NoError(t, err, out)
+	out, err := s.surehand("stop", "--drain", "--wait=100ms")
+	require.ErrorContains(t, err, "exit status 1")
+	require.Contains(t, out, "it still drains after 100ms, and goes on with it; it waits for 1 command to devices")
 	waiting := s.ordered("too-late", "valve/level", "40")
 	require.Equal(t, "stopping", ask[command](s, "/api/v1/commands/"+waiting.ID).WaitingFor)
 	valve.acks(r)
@@ -46,6 +47,7 @@ func TestDrainSendsNothingNewAndEndsWhenWhatWasUnderWayHasEnded(t *testing.T) {
 	// With nothing under way there is nothing to wait for.
 	out, err = s.surehand("stop", "--drain")
 	require.NoError(t, err, out)
+	require.Equal(t, "Stopped.\n", out)
 	require.NoError(t, s.Wait(patience))
 }
 

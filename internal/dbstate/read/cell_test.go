@@ -255,7 +255,7 @@ func TestStoryOfAPart(t *testing.T) {
 		"0 move CreateJob →NOT_ARRIVED #1",
 		"10 move ArriveOnPallet NOT_ARRIVED→QUEUED #2",
 		"20 move ClaimJobForAction QUEUED→MOVING #3",
-		"20 action MOVE ON_DOCK 1→ON_BUFFER 1 #0",
+		"20 action MOVE dock place 1→buffer place 1 #0",
 		"21 action_ended SUCCEEDED →to #0",
 		"21 move MoveJobToBuffer MOVING→WAITING #4",
 		"25 held suspended → #0",
