@@ -19,21 +19,26 @@ import (
 	"surehand/internal/dbstate/migrate"
 	"surehand/internal/message"
 	"surehand/internal/observe"
+	"surehand/internal/production"
 	"surehand/internal/service"
 )
 
 type commands struct {
 	Config string `help:"Configuration file (YAML); the environment wins over it." short:"c" type:"path" placeholder:"FILE"`
 
-	Serve    serveCommand    `cmd:"" help:"Run until SIGTERM, or until 'surehand stop'."`
-	Stop     stopCommand     `cmd:"" help:"Ask the running process to end."`
-	Migrate  migrateCommand  `cmd:"" help:"Bring the database to the schema of this version."`
-	Check    checkCommand    `cmd:"" help:"Check the configuration, and a device or plant file, without running anything."`
-	Import   importCommand   `cmd:"" help:"Send a device or plant file to the running process."`
-	Order    orderCommand    `cmd:"" help:"Work orders of the production cell."`
-	Pallet   palletCommand   `cmd:"" help:"Pallets at the dock."`
-	Recovery recoveryCommand `cmd:"" help:"What a person has to answer before the cell goes on."`
-	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Serve     serveCommand     `cmd:"" help:"Run until SIGTERM, or until 'surehand stop'."`
+	Stop      stopCommand      `cmd:"" help:"Ask the running process to end."`
+	Migrate   migrateCommand   `cmd:"" help:"Bring the database to the schema of this version."`
+	Check     checkCommand     `cmd:"" help:"Check the configuration, and a device or plant file, without running anything."`
+	Import    importCommand    `cmd:"" help:"Send a device or plant file to the running process."`
+	Order     orderCommand     `cmd:"" help:"Work orders of the production cell."`
+	Pallet    palletCommand    `cmd:"" help:"Pallets at the dock."`
+	Recovery  recoveryCommand  `cmd:"" help:"What a person has to answer before the cell goes on."`
+	Cell      cellCommand      `cmd:"" help:"The production cell: look, pause, release, compare."`
+	Part      partCommand      `cmd:"" help:"Parts in the cell."`
+	Equipment equipmentCommand `cmd:"" help:"Machines, robot and scanners of the cell."`
+	Alarm     alarmCommand     `cmd:"" help:"Alarms of the cell."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
 
 	in  io.Reader // of a person's yes
 	out io.Writer
@@ -160,26 +165,43 @@ func (k *checkCommand) Run(c *commands) error {
 	if err != nil {
 		return err
 	}
-	kind, found := "device", ""
+	kind, problem := config.KindOf(data)
+	if problem != nil {
+		return faults(k.File, []message.Problem{*problem})
+	}
+	found, later := "", ""
 	var problems []message.Problem
-	if config.IsPlant(data) {
+	switch kind {
+	case config.PlantFile:
 		var p message.ImportPlant
-		p, problems = config.Plant(data)
-		kind, found = "plant", fmt.Sprintf("%d equipment, %d routes", len(p.Equipment), len(p.Routes))
-	} else {
+		if p, problems = config.Plant(data); len(problems) == 0 {
+			problems = production.Check(p)
+		}
+		found, later = fmt.Sprintf("%d equipment, %s", len(p.Equipment), count(len(p.Routes), "route")), "What is in use is checked when it is imported."
+	default:
 		var d message.ImportDevices
 		d, problems = config.Devices(data)
-		found = fmt.Sprintf("%d profiles, %d devices, %d rules", len(d.Profiles), len(d.Devices), len(d.Rules))
+		found = fmt.Sprintf("%s, %s, %s", count(len(d.Profiles), "profile"), count(len(d.Devices), "device"), count(len(d.Rules), "rule"))
+		later = "References are checked when it is imported."
 	}
 	if len(problems) > 0 {
-		text := "the " + kind + " file has faults"
-		for _, p := range problems {
-			text += fmt.Sprintf("\n%s:%d: %s %s", k.File, p.Line, p.Pointer, p.Detail)
-		}
-		return errors.New(text)
+		return faults(k.File, problems)
 	}
-	_, err = fmt.Fprintf(c.out, "Well formed: %s. References are checked when it is imported.\n", found)
+	_, err = fmt.Fprintf(c.out, "Well formed: %s. %s\n", found, later)
 	return err
+}
+
+// faults lists what is wrong with a file, each where an editor finds it.
+func faults(file string, problems []message.Problem) error {
+	text := fmt.Sprintf("%s has %s", file, count(len(problems), "fault"))
+	for _, p := range problems {
+		text += fmt.Sprintf("\n%s:%d: ", file, max(p.Line, 1))
+		if p.Pointer != "" {
+			text += p.Pointer + " "
+		}
+		text += p.Detail
+	}
+	return errors.New(text)
 }
 
 type versionCommand struct{}

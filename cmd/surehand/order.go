@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 
 	"surehand/api"
-	"surehand/internal/term"
 )
 
 type orderCommand struct {
@@ -45,7 +44,7 @@ type orderReason struct {
 func (o *orderReason) tell(c *commands, verb string) error {
 	answer, err := c.send("/orders/"+url.PathEscape(o.ID)+"/"+verb, map[string]string{"reason": o.Reason})
 	if err != nil {
-		return err
+		return named(err, "order", o.ID)
 	}
 	return c.say("Order %s: %s.\n", o.ID, answer.State)
 }
@@ -72,7 +71,7 @@ type orderCancel struct {
 func (o *orderCancel) Run(c *commands) error {
 	answer, err := c.send("/orders/"+url.PathEscape(o.ID)+"/cancel", map[string]string{"inside": o.Inside, "reason": o.Reason})
 	if err != nil {
-		return err
+		return named(err, "order", o.ID)
 	}
 	return c.say("Order %s: %s.\n", o.ID, answer.State)
 }
@@ -95,10 +94,14 @@ func (o *orderList) Run(c *commands) error {
 	if o.JSON {
 		return c.say("%s", data)
 	}
-	return c.table("ORDER\tSTATE\tROUTE\tPRIORITY\tPLANNED\tCOMPLETED\tSCRAPPED\tCANCELLED\tHELD", len(list.Items), func(n int) string {
+	err = c.table("ORDER\tSTATE\tROUTE\tPRIORITY\tPLANNED\tCOMPLETED\tSCRAPPED\tCANCELLED\tHELD", len(list.Items), func(n int) string {
 		o := list.Items[n]
 		return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s", o.ID, o.State, o.RouteID, o.Priority, o.Planned, o.Completed, o.Scrapped, o.Cancelled, held(o.Holds, len(o.ManualActions)))
 	})
+	if err != nil {
+		return err
+	}
+	return c.sayWhy()
 }
 
 type orderShow struct {
@@ -110,23 +113,16 @@ func (o *orderShow) Run(c *commands) error {
 	var order api.Order
 	data, err := c.get("/orders/"+url.PathEscape(o.ID), &order)
 	if err != nil {
-		return err
+		return named(err, "order", o.ID)
 	}
 	if o.JSON {
 		return c.say("%s", data)
 	}
-	var jobs []api.Job
-	for cursor := ""; ; {
-		var page api.List[api.Job]
-		if _, err := c.get("/jobs?limit=500&order="+url.QueryEscape(o.ID)+"&cursor="+url.QueryEscape(cursor), &page); err != nil {
-			return err
-		}
-		jobs = append(jobs, page.Items...)
-		if cursor = page.Next; cursor == "" {
-			break
-		}
+	jobs, err := all[api.Job](c, "/jobs?limit=500&order="+url.QueryEscape(o.ID))
+	if err != nil {
+		return err
 	}
-	if err := c.say("Order %s: %s. Route %s, %d of %d parts left.\n", order.ID, order.State, order.RouteID, order.Left, order.Planned); err != nil {
+	if err := c.say("Order %s: %s. Route %s, %d of %s left.\n", order.ID, order.State, order.RouteID, order.Left, count(order.Planned, "part")); err != nil {
 		return err
 	}
 	if why := held(order.Holds, len(order.ManualActions)); why != "" {
@@ -134,31 +130,27 @@ func (o *orderShow) Run(c *commands) error {
 			return err
 		}
 	}
-	return c.table("PART\tSTATE\tPLACE\tBUFFER\tSTEP\tHELD", len(jobs), func(n int) string {
-		j := jobs[n]
-		own, step := "", "done"
-		if j.TempSlotNo > 0 {
-			own = fmt.Sprint(j.TempSlotNo)
+	err = c.table("PART\tSTATE\tPLACE\tBUFFER\tSTEP\tHELD", len(jobs), func(n int) string {
+		step := "done"
+		if at := jobs[n].StepIndex; at < len(order.Steps) {
+			step = fmt.Sprintf("%d of %d", at+1, len(order.Steps))
 		}
-		if j.StepIndex < len(order.Steps) {
-			step = fmt.Sprintf("%d of %d", j.StepIndex+1, len(order.Steps))
-		}
-		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", j.ID, j.ShownState, term.Place{Type: j.PositionType, Ref: j.PositionRefID}, own, step, held(j.Holds, len(j.ManualActions)))
+		return partRow(jobs[n], step)
 	})
+	if err != nil {
+		return err
+	}
+	return c.sayWhy()
 }
 
 // held says in a few words why something does not go on.
 func held(holds []api.Hold, questions int) string {
 	var why []string
 	for _, h := range holds {
-		text := string(h.Hold) + " by " + h.By
-		if h.Why != "" {
-			text += " (" + h.Why + ")"
-		}
-		why = append(why, text)
+		why = append(why, string(h.Hold)+" by "+h.By+because(h.Why))
 	}
 	if questions > 0 {
-		why = append(why, fmt.Sprintf("%d open questions", questions))
+		why = append(why, count(questions, "open question"))
 	}
 	return strings.Join(why, ", ")
 }
@@ -189,9 +181,9 @@ type palletArrived struct {
 
 func (p *palletArrived) Run(c *commands) error {
 	if _, err := c.send("/orders/"+url.PathEscape(p.Order)+"/pallets", map[string]any{"pallet": p.Pallet, "quantity": p.Quantity}); err != nil {
-		return err
+		return named(err, "order", p.Order)
 	}
-	return c.say("Pallet %s stands at the dock with %d parts of order %s.\n", p.Pallet, p.Quantity, p.Order)
+	return c.say("Pallet %s stands at the dock with %s of order %s.\n", p.Pallet, count(p.Quantity, "part"), p.Order)
 }
 
 type palletLeft struct {
@@ -200,7 +192,7 @@ type palletLeft struct {
 
 func (p *palletLeft) Run(c *commands) error {
 	if _, err := c.send("/pallets/"+url.PathEscape(p.Pallet)+"/leave", map[string]string{}); err != nil {
-		return err
+		return named(err, "pallet", p.Pallet)
 	}
 	return c.say("Pallet %s is gone.\n", p.Pallet)
 }

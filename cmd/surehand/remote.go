@@ -2,31 +2,24 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"surehand/api"
 	"surehand/internal/config"
+	"surehand/internal/message"
 )
 
 // Commands that speak to the running process over its own HTTP interface: the loop is the only writer.
-
-type stopCommand struct {
-	Drain bool `help:"Send nothing new and wait until what is under way has ended or is uncertain."`
-}
-
-func (s *stopCommand) Run(c *commands) error {
-	if _, err := c.send("/system/stop", map[string]bool{"drain": s.Drain}); err != nil {
-		return err
-	}
-	return c.say("Asked to stop. The log says when it has.\n")
-}
 
 type importCommand struct {
 	File string `arg:"" help:"Device or plant file (YAML); its keys at the top say which." type:"existingfile"`
@@ -37,15 +30,19 @@ func (i *importCommand) Run(c *commands) error {
 	if err != nil {
 		return err
 	}
+	kind, problem := config.KindOf(data)
+	if problem != nil {
+		return faults(i.File, []message.Problem{*problem})
+	}
 	path := "/configuration/import"
-	if config.IsPlant(data) {
+	if kind == config.PlantFile {
 		path = "/plant"
 	}
 	answer, err := c.post(path, "application/yaml", data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", i.File, err)
 	}
-	return c.say("Imported: %d changes.\n", answer.Changed)
+	return c.say("Imported: %s.\n", count(answer.Changed, "change"))
 }
 
 // answer is what the interface says to a request that changes something: its outcome, or a problem document.
@@ -54,27 +51,78 @@ type answer struct {
 	Changed    int               `json:"changed"`
 	ID         string            `json:"id"`
 	State      string            `json:"state"`
+	Code       string            `json:"code"`
 	Detail     string            `json:"detail"`
 	Title      string            `json:"title"`
 	Current    *api.ManualAction `json:"current"` // a question that changed before it was answered
-	Problems   []struct {
-		Pointer string `json:"pointer"`
-		Line    int    `json:"line"`
-		Detail  string `json:"detail"`
-	} `json:"problems"`
+	Problems   []message.Problem `json:"problems"`
 }
 
-// err is a problem document in words.
+// refusal is a problem document in words; its code tells what kind of no it is.
+type refusal struct{ code, text string }
+
+func (r *refusal) Error() string { return r.text }
+
+// Codes of the interface and of the loop that a command has more to say about.
+const (
+	codeNoSuchThing   = "not_found"
+	codeNotInRecovery = "not_in_recovery"
+)
+
+// err is a problem document in words. One fault of what was typed says all; what comes with several is counted here.
 func (a answer) err() error {
-	text := a.Title + ": " + a.Detail
-	for _, p := range a.Problems {
-		text += "\n  "
-		if p.Line > 0 {
-			text += fmt.Sprintf("line %d: ", p.Line)
+	text := cmp.Or(a.Detail, a.Title)
+	switch {
+	case len(a.Problems) == 1:
+		text = faultText(a.Problems[0])
+	case len(a.Problems) > 1:
+		for _, p := range a.Problems {
+			text += "\n  " + faultText(p)
 		}
-		text += p.Pointer + " " + p.Detail
 	}
-	return errors.New(text)
+	return &refusal{code: a.Code, text: text}
+}
+
+// faultText is one fault in one line; a pointer is said as a path.
+func faultText(p message.Problem) string {
+	text := p.Detail
+	if at := strings.TrimPrefix(p.Pointer, "/"); at != "" {
+		text = at + ": " + text
+	}
+	if p.Line > 0 {
+		text = fmt.Sprintf("line %d: %s", p.Line, text)
+	}
+	return text
+}
+
+// named says which thing there is none of, where the interface only knows that there is nothing at the address.
+func named(err error, what, id string) error {
+	if is(err, codeNoSuchThing) {
+		return &refusal{code: codeNoSuchThing, text: fmt.Sprintf("There is no %s %s.", what, id)}
+	}
+	return err
+}
+
+// is tells whether an error is a refusal of this code.
+func is(err error, code string) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.code == code
+}
+
+// reasonFor refuses to go on without a reason, with the line to type instead.
+func reasonFor(reason, why string, command ...string) error {
+	if strings.TrimSpace(reason) != "" {
+		return nil
+	}
+	return fmt.Errorf("a reason is missing: surehand %s --reason %q", strings.Join(command, " "), why)
+}
+
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // maxAnswerBytes is more than any answer of the interface has.
@@ -120,6 +168,55 @@ func (c *commands) get(path string, into any) ([]byte, error) {
 		return nil, a.err()
 	}
 	return data, json.Unmarshal(data, into)
+}
+
+// all reads every page of a list. The path has a query already.
+func all[T any](c *commands, path string) ([]T, error) {
+	var items []T
+	for cursor := ""; ; {
+		var page api.List[T]
+		if _, err := c.get(path+"&cursor="+url.QueryEscape(cursor), &page); err != nil {
+			return nil, err
+		}
+		items = append(items, page.Items...)
+		if cursor = page.Next; cursor == "" {
+			return items, nil
+		}
+	}
+}
+
+// sayList prints a whole list as the interface says it page by page.
+func sayList[T any](c *commands, items []T) error {
+	if items == nil {
+		items = []T{}
+	}
+	data, err := json.Marshal(api.List[T]{Items: items})
+	if err != nil {
+		return err
+	}
+	return c.say("%s\n", data)
+}
+
+// shortLength is how much of an id is shown: its end, since ids begin with the time.
+const shortLength = 8
+
+func short[T ~string](id T) string { return string(id)[max(0, len(id)-shortLength):] }
+
+// one finds a thing of a list by its id, or by the end or beginning of it if that is of one only.
+func one[T any](items []T, what, id string, idOf func(T) string) (none T, err error) {
+	var found []T
+	for _, item := range items {
+		if text := idOf(item); strings.HasSuffix(text, id) || strings.HasPrefix(text, id) {
+			found = append(found, item)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return none, fmt.Errorf("no open %s has the id %s", what, id)
+	case 1:
+		return found[0], nil
+	}
+	return none, fmt.Errorf("%d open %ss have an id with %s; give more of it", len(found), what, id)
 }
 
 func (c *commands) ask(method, path, contentType string, body []byte) (status int, data []byte, err error) {

@@ -24,7 +24,7 @@ const (
 )
 
 func question() api.ManualAction {
-	return api.ManualAction{ID: questionID, Version: 3, Hash: "abc", State: term.QuestionOpen, Kind: term.FindTaskUnknown, Subject: "task:t",
+	return api.ManualAction{ID: questionID, Version: 3, Hash: "abc", State: term.QuestionOpen, Kind: term.FindTaskUnknown, Subject: "task:t", JobID: "WO-1.2",
 		Record: "the robot was to carry WO-1.2 to mill:1", Machine: "idle, gripper empty", Suggested: term.AnswerNotDone,
 		Answers: []term.Answer{{Word: term.AnswerDone, Effect: "WO-1.2 is in mill:1."}, {Word: term.AnswerNotDone, Effect: "WO-1.2 stands where it was."}}}
 }
@@ -53,7 +53,7 @@ func (s *server) surehand(stdin string, args ...string) (string, error) {
 		switch a := s.answers[key].(type) {
 		case nil:
 			w.WriteHeader(http.StatusNotFound)
-			_, _ = io.WriteString(w, `{"title":"Not Found","detail":"no `+key+`"}`)
+			_, _ = io.WriteString(w, `{"title":"Not Found","code":"not_found","detail":"no `+key+`"}`)
 		case func(http.ResponseWriter):
 			a(w)
 		default:
@@ -96,7 +96,8 @@ func TestOrdersAreTold(t *testing.T) {
 		{args: "pallet left P7", key: "POST /pallets/P7/leave", body: `{}`, reply: ok, out: "gone"},
 		{args: "recovery confirm --no-release --reason looked", key: "POST /recovery/confirm", body: `{"release":false,"reason":"looked"}`, reply: map[string]any{"state": "paused"}, out: "still held: paused"},
 		{args: "recovery confirm --reason looked", key: "POST /recovery/confirm", body: `{"release":true,"reason":"looked"}`, reply: map[string]any{"code": "accepted"}, out: "goes on"},
-		{args: "stop --drain", key: "POST /system/stop", body: `{"drain":true}`, reply: ok, out: "Asked to stop"},
+		{args: "stop --drain --wait=0s", key: "POST /system/stop", body: `{"drain":true}`, reply: ok, out: "Asked to stop"},
+		{args: "stop", key: "POST /system/stop", body: `{"drain":false}`, reply: ok, out: "Asked to stop"},
 	} {
 		s := &server{t: t, answers: map[string]any{c.key: c.reply}}
 		out, err := s.surehand("", strings.Fields(c.args)...)
@@ -109,7 +110,7 @@ func TestOrdersAreTold(t *testing.T) {
 	s := &server{t: t, answers: map[string]any{"POST /orders/WO-1/start": withStatus(409, map[string]any{"title": "Conflict", "detail": "Order WO-1 is running.",
 		"problems": []any{map[string]any{"pointer": "/x", "line": 4, "detail": "so"}}})}}
 	_, err := s.surehand("", "order", "start", "WO-1")
-	require.EqualError(t, err, "Conflict: Order WO-1 is running.\n  line 4: /x so")
+	require.EqualError(t, err, "line 4: x: so")
 	s.answers["POST /orders/WO-1/start"] = withStatus(202, map[string]any{"inProgress": true})
 	_, err = s.surehand("", "order", "start", "WO-1")
 	require.ErrorContains(t, err, "not decided yet")
@@ -134,10 +135,10 @@ func TestOrdersAreShown(t *testing.T) {
 	out, err = s.surehand("", "order", "show", "WO-1")
 	require.NoError(t, err)
 	require.Contains(t, out, "Order WO-1: running. Route housing, 2 of 3 parts left.\nHeld: paused by anna (lunch)\n")
-	require.Regexp(t, `WO-1\.1 +SUSPENDED +ON_BUFFER 3 +3 +2 of 4 +paused`, out)
-	require.Regexp(t, `WO-1\.2 +COMPLETED +OUT exit +done`, out)
+	require.Regexp(t, `WO-1\.1 +SUSPENDED +buffer:3 +3 +2 of 4 +paused`, out)
+	require.Regexp(t, `WO-1\.2 +COMPLETED +out \(exit\) +done`, out)
 	_, err = s.surehand("", "order", "show", "none")
-	require.ErrorContains(t, err, "Not Found")
+	require.EqualError(t, err, "There is no order none.")
 }
 
 func TestAQuestionInOneBlock(t *testing.T) {
@@ -145,14 +146,17 @@ func TestAQuestionInOneBlock(t *testing.T) {
 	q := question()
 	q.OpenedAt = now.Add(-90 * time.Minute)
 	require.NoError(t, json.Unmarshal([]byte(`[{"equipment":"robot","predicates":"echo=40 gripper=false","at":"2026-01-31T11:59:57.5Z"}]`), &q.Readings))
-	require.Equal(t, `deadbeef  action_unknown  about task:t, asked 1h30m ago
+	require.Equal(t, `deadbeef  action_unknown  about WO-1.2, action 18, asked 1h30m ago
   record   the robot was to carry WO-1.2 to mill:1
   machine  idle, gripper empty
            robot has said the same for 2s
    done      WO-1.2 is in mill:1.
  * not_done  WO-1.2 stands where it was.
  * is what the evidence speaks for.
-`, questionText(q, now))
+   Another answer appears when the machines and the place say so: reset the machine, or put the part where it belongs.
+`, questionText(q, &api.Task{ActionNo: 18}, now))
+	q.BlocksRecovery = true
+	require.Contains(t, questionText(q, nil, now), "ago\n  blocks a recovery\n  record ")
 	require.Equal(t, "0s", age(now.Add(time.Minute), now))
 }
 
@@ -161,15 +165,25 @@ func TestRecoveryList(t *testing.T) {
 		state api.Recovery
 		want  string
 	}{
-		{api.Recovery{Held: true, Findings: []api.ManualAction{question()}}, "1 question is open. The cell is held until they are answered and the recovery is confirmed."},
-		{api.Recovery{Held: true, Confirmable: true}, "No question is open. The cell is held: 'surehand recovery confirm' brings it back."},
+		{api.Recovery{Held: true, Blocking: 1, Findings: []api.ManualAction{question()}},
+			"1 question is open; 1 blocks the recovery. The cell is held until what blocks is answered and the recovery is confirmed."},
+		{api.Recovery{Held: true, Blocking: 2, Findings: []api.ManualAction{question(), question(), question()}},
+			"3 questions are open; 2 block the recovery. The cell is held until what blocks is answered and the recovery is confirmed."},
+		{api.Recovery{Held: true, Confirmable: true, Findings: []api.ManualAction{question(), question()}},
+			"2 questions are open; none blocks the recovery. The cell is held; this brings it back: " + confirmLine},
+		{api.Recovery{Held: true, Confirmable: true},
+			"No question is open. The cell is held; this brings it back: " + confirmLine},
 		{api.Recovery{Findings: []api.ManualAction{question(), question()}, Truncated: true}, "More than 2 questions are open."},
 	} {
 		s := &server{t: t, answers: map[string]any{"GET /recovery": c.state}}
 		out, err := s.surehand("", "recovery", "list")
 		require.NoError(t, err)
-		require.True(t, strings.HasSuffix(out, c.want+"\n"), out)
-		require.Equal(t, len(c.state.Findings), strings.Count(out, "deadbeef"))
+		answer := ""
+		if n := len(c.state.Findings); n > 0 {
+			answer = "Answer: surehand recovery answer deadbeef WORD --reason \"how you know\"\n"
+			require.Equal(t, n+1, strings.Count(out, "deadbeef"))
+		}
+		require.True(t, strings.HasSuffix(out, c.want+"\n"+answer), out)
 	}
 }
 
@@ -234,9 +248,20 @@ func TestAFileGoesWhereItBelongs(t *testing.T) {
 	}
 	out, err := s.surehand("", "check", "../../docs/examples/plant.yaml")
 	require.NoError(t, err)
-	require.Contains(t, out, "5 equipment, 1 routes")
+	require.Contains(t, out, "5 equipment, 1 route. ")
 	broken := write("broken.yaml", "cell:\n  dock: {places: 2, first: 1}\n  buffer: {places: 65, first: 11}\n  exit: 90\nequipment:\n- id: robot\n  kind: robbot\n")
 	_, err = s.surehand("", "check", broken)
 	require.ErrorContains(t, err, broken+":3: /cell/buffer/places must be from 1 to 64")
 	require.ErrorContains(t, err, broken+":7: /equipment/robot/kind")
+	overlap := write("overlap.yaml", "cell:\n  name: c\n  dock: {places: 2, first: 1}\n  buffer: {places: 2, first: 2}\n  exit: 90\n")
+	_, err = s.surehand("", "check", overlap)
+	require.ErrorContains(t, err, "has 2 faults")
+	require.ErrorContains(t, err, "exactly one robot")
+	require.ErrorContains(t, err, "overlap")
+	for _, command := range []string{"check", "import"} {
+		_, err = s.surehand("", command, write("empty.yaml", ""))
+		require.ErrorContains(t, err, "empty.yaml has 1 fault\n")
+		require.ErrorContains(t, err, "neither a device file (organisations, farms, profiles, devices, rules) nor a plant file (cell, equipment, routes)")
+		require.Empty(t, s.posted)
+	}
 }

@@ -19,22 +19,32 @@ var (
 	plantKeys  = []string{"cell", "equipment", "routes"}
 )
 
-// IsPlant tells whether a file means to be a plant file: its first known key at the top is one of cell, equipment
-// and routes. What is no YAML, or has no key that is known, is none.
-func IsPlant(data []byte) bool {
+// Kind of file that a person writes.
+type Kind string
+
+const (
+	DeviceFile Kind = "device file"
+	PlantFile  Kind = "plant file"
+)
+
+// KindOf tells what a file means to be by its first known key at the top. One that is no YAML, is empty or has no key
+// that is known is neither, and its problem says so.
+func KindOf(data []byte) (Kind, *message.Problem) {
 	root, problem := parse(data)
-	if problem != nil || root == nil {
-		return false
+	if problem != nil {
+		return "", problem
 	}
-	for _, p := range root.pairs {
-		switch {
-		case slices.Contains(plantKeys, p.key):
-			return true
-		case slices.Contains(deviceKeys, p.key):
-			return false
+	if root != nil {
+		for _, p := range root.pairs {
+			switch {
+			case slices.Contains(plantKeys, p.key):
+				return PlantFile, nil
+			case slices.Contains(deviceKeys, p.key):
+				return DeviceFile, nil
+			}
 		}
 	}
-	return false
+	return "", fault(1, "neither a device file (%s) nor a plant file (%s)", strings.Join(deviceKeys, ", "), strings.Join(plantKeys, ", "))
 }
 
 // Plant reads the production half: cell, equipment and routes. With problems the import is not to be used. Every
@@ -54,7 +64,12 @@ func Plant(data []byte) (message.ImportPlant, []message.Problem) {
 	} else {
 		o.fault("cell", "is missing: name, dock, buffer and exit")
 	}
-	each(o, "equipment", equipmentKeys, func(o object, id string) { out.Equipment = append(out.Equipment, equipment(o, id)) })
+	wires := wires{}
+	each(o, "equipment", equipmentKeys, func(o object, id string) {
+		e := equipment(o, id)
+		wires.take(o, e)
+		out.Equipment = append(out.Equipment, e)
+	})
 	each(o, "routes", []string{"id", "name", "steps"}, func(o object, id string) { out.Routes = append(out.Routes, route(o, id)) })
 	if n := len(out.Equipment); n > plant.MaxEquipment {
 		o.fault("equipment", "has %d entries; at most %d are allowed", n, plant.MaxEquipment)
@@ -91,11 +106,8 @@ var equipmentKeys = []string{"id", "kind", "name", "group", "slots", "batch", "m
 
 func equipment(o object, id string) message.ImportEquipment {
 	e := message.ImportEquipment{ID: term.EquipmentID(o.name("id", id)), Name: o.text("name"),
-		Kind: term.EquipmentKind(o.word("kind", term.EquipmentKind("").Values())), Line: o.line}
+		Kind: equipmentKind(o), Line: o.line}
 	e.Config.Group, e.Config.ActionTime = o.name("group", o.text("group")), o.lasting("actionTime", time.Second, time.Hour)
-	if !o.has("kind") {
-		o.fault("kind", "is missing: %s", strings.Join(term.EquipmentKind("").Values(), ", "))
-	}
 	if e.Kind == "" { // what else is right depends on it
 		return e
 	}
@@ -123,6 +135,47 @@ func equipment(o object, id string) message.ImportEquipment {
 	return e
 }
 
+// equipmentKind is a kind that this version can drive; empty with a fault.
+func equipmentKind(o object) term.EquipmentKind {
+	const drivable = "machine, robot, scanner (a marker has no driver yet)"
+	text := o.text("kind")
+	kind := term.EquipmentKind(text)
+	switch {
+	case !o.has("kind"):
+		o.fault("kind", "is missing: %s", drivable)
+	case text == "": // no text: said already
+	case !slices.Contains(term.EquipmentKind("").Values(), text):
+		o.fault("kind", "%q is none of %s", text, drivable)
+	case len(term.DriverTypes(kind)) == 0:
+		o.fault("kind", "a %s has no driver yet: it is none of machine, robot, scanner", kind)
+	default:
+		return kind
+	}
+	return ""
+}
+
+// wire is where a driver finds its equipment.
+type wire struct {
+	address string
+	unit    int
+}
+
+// wires are those taken, by whom.
+type wires map[wire]term.EquipmentID
+
+// take: two equipment behind one address and unit would be one machine under two names, each driven as if alone.
+func (w wires) take(o object, e message.ImportEquipment) {
+	at := wire{strings.ToLower(e.Config.Driver.Address), e.Config.Driver.Unit}
+	if at.address == "" {
+		return
+	}
+	if first, taken := w[at]; taken && first != e.ID { // that an id stands twice is said already
+		o.fault("driver", "%s unit %d is the driver's address of %s already", e.Config.Driver.Address, at.unit, first)
+		return
+	}
+	w[at] = e.ID
+}
+
 // The keys of a driver, by what it speaks.
 var (
 	timingKeys  = []string{"type", "address", "poll", "stale", "timeout"}
@@ -132,11 +185,7 @@ var (
 
 func driver(o object, kind term.EquipmentKind) term.DriverConfig {
 	types := term.DriverTypes(kind)
-	switch {
-	case len(types) == 0:
-		o.fault("kind", "there is no driver for a %s in this version", kind)
-		return term.DriverConfig{}
-	case !o.has("driver"):
+	if !o.has("driver") {
 		o.fault("driver", "is missing: type and address")
 		return term.DriverConfig{}
 	}

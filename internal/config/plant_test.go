@@ -141,9 +141,9 @@ func TestPlantProblems(t *testing.T) {
 		{"an id twice", inRobot("- id: r\n  kind: robot\n  driver: {type: modbus-robot, address: 'h:502', command: 0, status: 10}"), 6, "/equipment/r/id", "stands in line 3 already"},
 		{"an id that is no name", rightCell + "equipment:\n- id: my mill\n  kind: machine\n" + rightMachine, 3, "/equipment/my mill/id", "is no name"},
 		{"a colon in an id", rightCell + "equipment:\n- id: 'a:1'\n  kind: machine\n" + rightMachine, 3, "/equipment/a:1/id", "is no name"},
-		{"no kind", rightCell + "equipment:\n- id: m\n", 3, "/equipment/m/kind", "is missing: machine, robot, scanner, marker"},
-		{"an unknown kind", rightCell + "equipment:\n- id: m\n  kind: mill", 4, "/equipment/m/kind", "none of machine"},
-		{"a marker", rightCell + "equipment:\n- id: m\n  kind: marker\n  first: 7", 4, "/equipment/m/kind", "no driver for a marker"},
+		{"no kind", rightCell + "equipment:\n- id: m\n", 3, "/equipment/m/kind", "is missing: machine, robot, scanner (a marker has no driver yet)"},
+		{"an unknown kind", rightCell + "equipment:\n- id: m\n  kind: mill", 4, "/equipment/m/kind", "none of machine, robot, scanner (a marker has no driver yet)"},
+		{"a marker", rightCell + "equipment:\n- id: m\n  kind: marker\n  first: 7", 4, "/equipment/m/kind", "a marker has no driver yet"},
 		{"no slots", inMachine(rightMachine + "  slots: 0"), 7, "/equipment/m/slots", "from 1 to 16, not 0"},
 		{"too many slots", inMachine(rightMachine + "  slots: 17"), 7, "/equipment/m/slots", "from 1 to 16, not 17"},
 		{"slots beyond the register", inMachine(rightDriver + "  slots: 2\n  first: 65535"), 7, "/equipment/m/first", "65536"},
@@ -157,6 +157,8 @@ func TestPlantProblems(t *testing.T) {
 		{"a robot with a place", inRobot("  first: 2"), 6, "/equipment/r/first", "no place"},
 		{"no driver", inMachine("  first: 20"), 3, "/equipment/m/driver", "is missing"},
 
+		{"two at one address", rightCell + "equipment:\n- id: m\n  kind: machine\n" + rightMachine + "- id: n\n  kind: machine\n  first: 30\n" + rightDriver, 10, "/equipment/n/driver",
+			"h:502 unit 0 is the driver's address of m already"},
 		{"a driver of another kind", inDriver("{type: modbus-robot, address: 'h:1', command: 0, status: 10}"), 6, "/equipment/m/driver/type", "none of modbus-machine"},
 		{"no driver type", inDriver("{address: 'h:1', command: 0, status: 10}"), 6, "/equipment/m/driver/type", "is missing: modbus-machine"},
 		{"a key of another driver", inDriver("{type: modbus-machine, address: 'h:1', command: 0, status: 10, trigger: X}"), 6, "/equipment/m/driver/trigger", "is no key here"},
@@ -220,6 +222,7 @@ func TestRightPlantFiles(t *testing.T) {
 		"a machine":                   inMachine(rightMachine),
 		"the last registers":          inDriver("{type: modbus-machine, address: '[::1]:502', command: 65530, status: 65516, unit: 255}"),
 		"blocks that touch":           inDriver("{type: modbus-machine, address: 'h:1', command: 14, status: 0}"),
+		"two units of one address":    inMachine(rightMachine) + "- id: n\n  kind: machine\n  first: 30\n  driver: {type: modbus-machine, address: 'h:502', unit: 1, command: 0, status: 10}\n",
 		"a scanner with its defaults": inScanner("{type: tcp-scanner, address: 'h:1'}"),
 		"a marking step":              inSteps("  - {mark: m}"),
 		"an inspection":               inSteps("  - {machine: m}\n  - {inspection: g, onFail: rework, reworkTo: 1, reworkLimit: 9, timeout: 1s}"),
@@ -230,14 +233,23 @@ func TestRightPlantFiles(t *testing.T) {
 	}
 }
 
-func TestIsPlant(t *testing.T) {
-	for file, want := range map[string]bool{rightCell: true, "routes: []": true, "farms: []": false, "": false, "cells: {}": false, "x: 1\nequipment: []": true,
-		"cell: {": false, "- cell": false} {
-		if got := IsPlant([]byte(file)); got != want {
-			t.Errorf("%q: %t", file, got)
+func TestKindOf(t *testing.T) {
+	for file, want := range map[string]Kind{rightCell: PlantFile, "routes: []": PlantFile, "farms: []": DeviceFile, "x: 1\nequipment: []": PlantFile,
+		"rules: []\ncell: {}": DeviceFile} {
+		if got, problem := KindOf([]byte(file)); got != want || problem != nil {
+			t.Errorf("%q: %q %v", file, got, problem)
+		}
+	}
+	for file, want := range map[string]string{"": neither, "# nothing\n": neither, "{}": neither, "cells: {}": neither, "- cell": neither, "cell": neither, "cell: {": "",
+		"cell: \xff": "UTF-8"} {
+		kind, problem := KindOf([]byte(file))
+		if kind != "" || problem == nil || !strings.Contains(problem.Detail, want) {
+			t.Errorf("%q: %q %v", file, kind, problem)
 		}
 	}
 }
+
+const neither = "neither a device file (organisations, farms, profiles, devices, rules) nor a plant file (cell, equipment, routes)"
 
 func FuzzPlant(f *testing.F) {
 	if data, err := os.ReadFile(plantExample); err == nil {

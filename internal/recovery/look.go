@@ -282,6 +282,13 @@ func open(tx *plant.Tx) int {
 	return n
 }
 
+func openQuestions(n int) string {
+	if n == 1 {
+		return "1 question is open"
+	}
+	return fmt.Sprintf("%d questions are open", n)
+}
+
 // ConfirmRecovery brings the cell back into scheduling. Refused while the comparison is not over or a finding is open.
 func ConfirmRecovery(tx *plant.Tx, m message.Message, p message.ConfirmRecovery) message.Outcome {
 	if _, held := tx.State().Held(plant.CellSubject, term.HoldRecovery); !held {
@@ -295,7 +302,7 @@ func ConfirmRecovery(tx *plant.Tx, m message.Message, p message.ConfirmRecovery)
 		return refuse(plant.CellSubject, "comparing", string(term.HoldRecovery), "The machines are being compared; ask again in a moment.")
 	}
 	if n := open(tx); n > 0 {
-		return refuse(plant.CellSubject, "findings_open", string(term.HoldRecovery), "%d questions are open; answer them first.", n)
+		return refuse(plant.CellSubject, "findings_open", string(term.HoldRecovery), "%s; answer first.", openQuestions(n))
 	}
 	tx.LiftHoldIfHeld(plant.CellSubject, term.HoldRecovery, m.Actor, p.Reason)
 	tx.LiftHoldIfHeld(plant.CellSubject, term.HoldQuarantine, m.Actor, p.Reason)
