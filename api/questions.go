@@ -155,8 +155,8 @@ func (s *server) shelveAlarm(w http.ResponseWriter, r *http.Request) error {
 	if err := s.readJSON(w, r, false, &in); err != nil {
 		return err
 	}
-	if d := time.Duration(in.For); d < minShelf || d > maxShelf {
-		return invalid("/for", "1m to 24h")
+	if d := time.Duration(in.For); d != 0 && (d < minShelf || d > maxShelf) {
+		return invalid("/for", "1m to 24h, or 0s to bring it back")
 	}
 	if err := reasonGiven(in.Reason); err != nil {
 		return err
