@@ -18,15 +18,17 @@ var cellKills = flag.Int("cellkills", 6, "how often TestCellKill kills the proce
 // operator answers what is asked after each restart, and the plant counts no action twice and no part lost.
 func TestCellKill(t *testing.T) {
 	t.Parallel()
-	c := newCell(t)
+	slower := time.Duration(1 + *cellKills/25) // so that the order lasts for all of them
+	c := newCell(t, func(o *line.Options) { o.Robot.MoveTime *= slower })
 	c.begin("WO-1", 12)
-	inDoubt, asked := 0, 0
+	killed, inDoubt, asked := 0, 0, 0
 	for range *cellKills {
 		c.moment(10*time.Millisecond, 350*time.Millisecond)
 		if c.ended() {
 			break
 		}
 		n, m := c.killAndCompare()
+		killed++
 		inDoubt, asked = inDoubt+n, asked+m
 		until(t, 60*time.Second, "the cell goes on", func() bool {
 			c.operate()
@@ -35,7 +37,7 @@ func TestCellKill(t *testing.T) {
 	}
 	c.operateUntilEnded(3 * time.Minute)
 	c.checkCell()
-	t.Logf("%d kills, %d actions in doubt, %d questions", *cellKills, inDoubt, asked)
+	t.Logf("%d kills, %d actions in doubt, %d questions", killed, inDoubt, asked)
 }
 
 // killAndCompare kills the process, starts it again and demands that exactly the robot's actions that were under way
