@@ -55,7 +55,7 @@ func (s stops) cellJSON(o read.CellOverview) *Cell {
 }
 
 // cellPlaces are the empty places of a row.
-func cellPlaces(row term.Row) []CellPlace {
+func cellPlaces(row term.PlaceRow) []CellPlace {
 	places := make([]CellPlace, row.Count)
 	for i := range places {
 		places[i] = CellPlace{Number: i + 1, WireNumber: row.First + i, Jobs: []Job{}}

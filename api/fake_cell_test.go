@@ -31,7 +31,7 @@ func newFakeCell() *fakeCell {
 	}
 	return &fakeCell{
 		cell: plant.Cell{Version: 9, Name: "Cell 1", Revision: 2, File: "cell: {}\n", LastActionNo: 41, WaitingFor: "the robot moves",
-			Config: term.CellConfig{Dock: term.Row{Count: 4, First: 1}, Buffer: term.Row{Count: 3, First: 21}, Exit: 90}},
+			Config: term.CellConfig{Dock: term.PlaceRow{Count: 4, First: 1}, Buffer: term.PlaceRow{Count: 3, First: 21}, Exit: 90}},
 		orders: []*plant.Order{{ID: "WO-1", Version: 3, RouteID: "housing", Steps: []term.Step{{Kind: term.StepMachine, Group: "mill"}},
 			State: term.OrderRunning, Planned: 6, Completed: 1, CreatedAt: noon}},
 		jobs: []*plant.Job{

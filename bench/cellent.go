@@ -86,7 +86,7 @@ func suspendedJob(n int) term.JobID { return term.NewJobID("coming", n) }
 // furnish builds the cell: the machines that fail, the machines that parts are reported in, and the parts.
 func (c *entCell) furnish(ctx context.Context) error {
 	file := message.ImportPlant{
-		Cell: message.ImportCell{Name: "cell-1", Config: term.CellConfig{Dock: term.Row{Count: standing, First: 1}, Buffer: term.Row{Count: standing, First: 101}, Exit: 999}},
+		Cell: message.ImportCell{Name: "cell-1", Config: term.CellConfig{Dock: term.PlaceRow{Count: standing, First: 1}, Buffer: term.PlaceRow{Count: standing, First: 101}, Exit: 999}},
 		Equipment: []message.ImportEquipment{{ID: "robot", Kind: term.KindRobot, Config: term.EquipmentConfig{
 			Driver: term.DriverConfig{Type: "modbus-robot", Address: "127.0.0.1:1"}}}},
 		Routes: []message.ImportRoute{{ID: "housing", Steps: []message.ImportStep{

@@ -126,8 +126,8 @@ func sixMachines(chance *rand.Rand) message.ImportPlant {
 		return equipment(id, term.KindMachine, group, "modbus-machine", slots, first)
 	}
 	file := message.ImportPlant{
-		Cell: message.ImportCell{Name: "cell-1", Config: term.CellConfig{Dock: term.Row{Count: planPallet, First: 1}, Buffer: term.Row{Count: planInside, First: 101},
-			Exit: 999, Options: term.Opts{AutomaticRelease: true, RefillAt: 1, RefillBy: 1}}},
+		Cell: message.ImportCell{Name: "cell-1", Config: term.CellConfig{Dock: term.PlaceRow{Count: planPallet, First: 1}, Buffer: term.PlaceRow{Count: planInside, First: 101},
+			Exit: 999, Options: term.CellOptions{AutomaticRelease: true, RefillAt: 1, RefillBy: 1}}},
 		Equipment: []message.ImportEquipment{equipment("robot", term.KindRobot, "robot", "modbus-robot", 0, 0),
 			machine("lathe-1", "turning", 1, 201), machine("lathe-2", "turning", 2, 211), machine("mill-1", "milling", 2, 221), machine("mill-2", "milling", 1, 231),
 			machine("oven-1", "heat", 4, 241), machine("oven-2", "heat", 4, 251), equipment("scanner", term.KindScanner, "scanner", "tcp-scanner", 0, 261)},

@@ -143,8 +143,8 @@ func (p *product) furnish(ctx context.Context) error {
 	}
 	for _, m := range []message.Payload{
 		message.ImportPlant{
-			Cell: message.ImportCell{Name: "cell-1", Config: term.CellConfig{Dock: term.Row{Count: 64, First: 1}, Buffer: term.Row{Count: 8, First: 101},
-				Exit: 999, Options: term.Opts{AutomaticRelease: true}}},
+			Cell: message.ImportCell{Name: "cell-1", Config: term.CellConfig{Dock: term.PlaceRow{Count: 64, First: 1}, Buffer: term.PlaceRow{Count: 8, First: 101},
+				Exit: 999, Options: term.CellOptions{AutomaticRelease: true}}},
 			Equipment: []message.ImportEquipment{equipment("robot", term.KindRobot, "modbus-robot", p.world.Robot().Address(), 0, 0),
 				equipment("lathe", term.KindMachine, "modbus-machine", p.world.Machine("lathe").Address(), 1, 201),
 				equipment("press", term.KindMachine, "modbus-machine", p.link.address(), 1, 211)},

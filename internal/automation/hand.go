@@ -136,6 +136,7 @@ func ReleaseHold(tx *plant.Tx, m message.Message, p message.ReleaseHold) message
 	if !tx.LiftHoldIfHeld(p.Subject, p.Hold, m.Actor, p.Reason) {
 		return message.Outcome{Code: message.NotFound, Reason: "not_held", Subject: p.Subject, Detail: fmt.Sprintf("%s is not held for %s.", p.Subject, p.Hold)}
 	}
+	tx.ResolveAlarm(term.AlarmUndecidable, p.Subject)
 	const all = 1 << 20 // a release is rare, and each command waits for it
 	for _, id := range tx.State().WaitingAt(term.GateQuarantine, all) {
 		if i, ok := tx.State().Intent(id); ok && i.WaitingFor == term.GateQuarantine {

@@ -85,18 +85,18 @@ func cell(o object) message.ImportCell {
 	c.Config.Dock, c.Config.Buffer = places(o, "dock"), places(o, "buffer")
 	c.Config.Exit = o.must("exit", 1, maxNumber, "number of the exit on the wire")
 	p := o.object("options", "automaticRelease", "keepPausedInMachine", "refillAt", "refillBy")
-	c.Config.Options = term.Opts{AutomaticRelease: p.is("automaticRelease"), KeepPausedInMachine: p.is("keepPausedInMachine"),
+	c.Config.Options = term.CellOptions{AutomaticRelease: p.is("automaticRelease"), KeepPausedInMachine: p.is("keepPausedInMachine"),
 		RefillAt: p.within("refillAt", 1, plant.MaxPlaces), RefillBy: p.within("refillBy", 1, plant.MaxPlaces)}
 	return c
 }
 
-func places(o object, key string) term.Row {
+func places(o object, key string) term.PlaceRow {
 	if !o.has(key) {
 		o.fault(key, "is missing: places and first")
-		return term.Row{}
+		return term.PlaceRow{}
 	}
 	p := o.object(key, "places", "first")
-	r := term.Row{Count: p.must("places", 1, plant.MaxPlaces, "how many places there are"),
+	r := term.PlaceRow{Count: p.must("places", 1, plant.MaxPlaces, "how many places there are"),
 		First: p.must("first", 1, maxNumber, "number of place 1 on the wire")}
 	p.fits("first", r.First, r.Count)
 	return r

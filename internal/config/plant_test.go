@@ -45,8 +45,8 @@ func TestPlantReadsTheExample(t *testing.T) {
 		return term.Step{Kind: term.StepMachine, Group: group, Program: program, Expected: expected, Timeout: timeout}
 	}
 	want := message.ImportPlant{
-		Cell: message.ImportCell{Name: "cell-1", Line: at("  name: cell-1"), Config: term.CellConfig{Dock: term.Row{Count: 12, First: 1},
-			Buffer: term.Row{Count: 8, First: 21}, Exit: 90, Options: term.Opts{RefillAt: 4, RefillBy: 4}}},
+		Cell: message.ImportCell{Name: "cell-1", Line: at("  name: cell-1"), Config: term.CellConfig{Dock: term.PlaceRow{Count: 12, First: 1},
+			Buffer: term.PlaceRow{Count: 8, First: 21}, Exit: 90, Options: term.CellOptions{RefillAt: 4, RefillBy: 4}}},
 		Equipment: []message.ImportEquipment{
 			{ID: "lathe", Name: "Lathe", Kind: term.KindMachine, Line: at("id: lathe"),
 				Config: term.EquipmentConfig{Slots: 1, First: 31, ActionTime: 30 * sec, Driver: lathe}},

@@ -33,7 +33,7 @@ func (c *cell) says(f term.Finding, word string) {
 	c.t.Helper()
 	until(c.t, 40*time.Second, string(f)+" is answered with "+word, func() bool {
 		for _, q := range c.questions() {
-			if q.Finding == f && offered(q, word) {
+			if q.Finding == f && q.Offers(word) {
 				status, _ := c.post("/manual-actions/"+string(q.ID)+"/answer", map[string]any{"version": q.Version, "hash": q.Hash, "answer": word, "reason": "I looked"})
 				return status == http.StatusOK
 			}
@@ -148,7 +148,7 @@ func TestCellAnswerToWhatHasChanged(t *testing.T) {
 	require.NoError(t, c.plant.Robot().Restart()) // it stands still with the part
 	c.start().Ready(30 * time.Second)
 	seen := c.asks(term.FindTaskUnknown)
-	until(t, 20*time.Second, "the question says what the robot holds", func() bool { seen = c.asks(term.FindTaskUnknown); return offered(seen, term.AnswerGripper) })
+	until(t, 20*time.Second, "the question says what the robot holds", func() bool { seen = c.asks(term.FindTaskUnknown); return seen.Offers(term.AnswerGripper) })
 	require.NoError(t, c.plant.Move(line.Gripper, line.Place(dockFirst))) // somebody puts it back
 	until(t, 20*time.Second, "the question has changed", func() bool { return c.asks(term.FindTaskUnknown).Version > seen.Version })
 	status, answer := c.post("/manual-actions/"+string(seen.ID)+"/answer", map[string]any{"version": seen.Version, "hash": seen.Hash, "answer": term.AnswerGripper, "reason": "I looked"})

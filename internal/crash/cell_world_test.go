@@ -202,7 +202,7 @@ func (c *cell) honest(q *plant.Question) string {
 		}
 		c.t.Fatalf("%s is at %d, neither on %s nor on %s", q.JobID, at, task.From, task.To)
 	case term.FindLateSuccess:
-		if at == wireNumber(q.Place) && offered(q, term.AnswerDone) {
+		if at == wireNumber(q.Place) && q.Offers(term.AnswerDone) {
 			return term.AnswerDone
 		}
 		return term.AnswerDismiss
@@ -215,16 +215,12 @@ func (c *cell) honest(q *plant.Question) string {
 	return ""
 }
 
-func offered(q *plant.Question, word string) bool {
-	return slices.ContainsFunc(q.Answers, func(a term.Answer) bool { return a.Word == word })
-}
-
 // operate answers what is asked, once, as an honest operator does, and confirms a recovery.
 func (c *cell) operate() {
 	c.t.Helper()
 	for _, q := range c.questions() {
 		word := c.honest(q)
-		if word == "" || !offered(q, word) { // what the machines say has not arrived yet
+		if word == "" || !q.Offers(word) { // what the machines say has not arrived yet
 			continue
 		}
 		status, answer := c.post("/manual-actions/"+string(q.ID)+"/answer", map[string]any{"version": q.Version, "hash": q.Hash, "answer": word, "reason": "I looked"})

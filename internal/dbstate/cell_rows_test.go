@@ -12,8 +12,8 @@ import (
 
 func aCell() *plant.Cell {
 	return &plant.Cell{Version: 1, Name: "Zelle 单元 \"1\"", Revision: 3, File: "cell:\n  name: 'x'\t\\ ☂", LastActionNo: 1<<32 - 1, Clean: true, RefillAsked: true,
-		Config: term.CellConfig{Dock: term.Row{Count: 24, First: 1}, Buffer: term.Row{Count: 64, First: 100}, Exit: 900,
-			Options: term.Opts{AutomaticRelease: true, KeepPausedInMachine: true, RefillAt: 3, RefillBy: 2}},
+		Config: term.CellConfig{Dock: term.PlaceRow{Count: 24, First: 1}, Buffer: term.PlaceRow{Count: 64, First: 100}, Exit: 900,
+			Options: term.CellOptions{AutomaticRelease: true, KeepPausedInMachine: true, RefillAt: 3, RefillBy: 2}},
 		WaitingFor: "a person", Plan: aPlan(), DueAt: at(9)}
 }
 

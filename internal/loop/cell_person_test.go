@@ -162,7 +162,7 @@ func TestAPersonAloneReachesAnEndFromEveryState(t *testing.T) {
 			r.person(message.CancelOrder{Order: "A"})
 			for _, q := range r.loop.State().Questions() {
 				for _, word := range []string{term.AnswerRemoved, term.AnswerAccept, term.AnswerWithout, term.AnswerNotDone, term.AnswerDone, term.AnswerScrap} {
-					if offered(q, word) {
+					if q.Offers(word) {
 						if word == term.AnswerRemoved {
 							r.line.PutBy(string(q.JobID), looptest.Removed)
 						}
@@ -181,13 +181,4 @@ func TestAPersonAloneReachesAnEndFromEveryState(t *testing.T) {
 		})
 		require.Equal(r.t, 0, r.orderRow("A").Left())
 	})
-}
-
-func offered(q *plant.Question, word string) bool {
-	for _, a := range q.Answers {
-		if a.Word == word {
-			return true
-		}
-	}
-	return false
 }

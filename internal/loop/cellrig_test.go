@@ -48,7 +48,7 @@ func theCell() message.ImportPlant {
 		return message.ImportStep{Step: term.Step{Kind: kind, Group: group, Program: program, Timeout: term.Duration(5 * time.Minute)}}
 	}
 	return message.ImportPlant{
-		Cell: message.ImportCell{Name: "cell-1", Config: term.CellConfig{Dock: term.Row{Count: 12, First: 1}, Buffer: term.Row{Count: 8, First: 21}, Exit: 99}},
+		Cell: message.ImportCell{Name: "cell-1", Config: term.CellConfig{Dock: term.PlaceRow{Count: 12, First: 1}, Buffer: term.PlaceRow{Count: 8, First: 21}, Exit: 99}},
 		Equipment: []message.ImportEquipment{machine("lathe", 1, false, 41), machine("mill", 2, false, 51), machine("oven", 4, true, 61),
 			{ID: "robot", Kind: term.KindRobot, Config: term.EquipmentConfig{ActionTime: term.Duration(30 * time.Second), Driver: term.DriverConfig{Type: "modbus-robot", Address: "127.0.0.1:2"}}},
 			{ID: "scanner", Kind: term.KindScanner, Config: term.EquipmentConfig{First: 90, ActionTime: term.Duration(10 * time.Second), Driver: term.DriverConfig{Type: "tcp-scanner", Address: "127.0.0.1:3"}}}},

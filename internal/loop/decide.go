@@ -238,6 +238,7 @@ func (l *Loop) park(w *plant.Work, m message.Message, why string) decided {
 	}
 	if subject != "" {
 		tx.PlaceHold(subject, term.HoldParked, "surehand", m.Payload.Type()+" could not be decided: "+why)
+		tx.RaiseAlarm(term.AlarmUndecidable, subject, m.Payload.Type()+" could not be decided: "+why)
 	}
 	if m.Source != message.FromPerson && l.tooManyParks(tx.Now()) { // a person's odd request is no sign of a broken program
 		for _, half := range []string{plant.DevicesSubject, plant.CellSubject} {

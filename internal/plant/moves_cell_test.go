@@ -32,7 +32,7 @@ func aCell(order term.OrderState, rows ...Row) []Row {
 		o.Inside = term.InsideRetire
 	}
 	config := term.EquipmentConfig{Slots: 2, First: 41, ActionTime: term.Duration(time.Minute)}
-	base := []Row{&Cell{Version: 1, Config: term.CellConfig{Dock: term.Row{Count: 8, First: 1}, Buffer: term.Row{Count: 8, First: 21}, Exit: 99}}, o,
+	base := []Row{&Cell{Version: 1, Config: term.CellConfig{Dock: term.PlaceRow{Count: 8, First: 1}, Buffer: term.PlaceRow{Count: 8, First: 21}, Exit: 99}}, o,
 		&Equipment{ID: "lathe", Version: 1, Type: term.KindMachine, Status: term.EquipmentIdle, Latch: term.LatchNone, Config: config},
 		&Equipment{ID: "robot", Version: 1, Type: term.KindRobot, Status: term.EquipmentIdle, Latch: term.LatchNone}}
 	number := 0

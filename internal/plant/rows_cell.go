@@ -1,6 +1,8 @@
 package plant
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"surehand/internal/term"
@@ -259,12 +261,27 @@ func (r *Order) Step(j *Job) (term.Step, bool) {
 	return r.Steps[j.StepIndex], true
 }
 
+// Offers tells whether a word is one of the answers.
+func (r *Question) Offers(word string) bool {
+	return slices.ContainsFunc(r.Answers, func(a term.Answer) bool { return a.Word == word })
+}
+
+// Slot is the slot that a question is about; empty: it is about something else.
+func (r *Question) Slot() term.SlotID {
+	id, _ := strings.CutPrefix(r.Subject, SlotSubject(""))
+	if id == r.Subject {
+		return ""
+	}
+	return term.SlotID(id)
+}
+
 // Subjects of holds, questions, alarms and log entries.
 const CellSubject = "cell"
 
 func OrderSubject(id term.OrderID) string         { return "order:" + string(id) }
 func JobSubject(id term.JobID) string             { return "job:" + string(id) }
 func EquipmentSubject(id term.EquipmentID) string { return "equipment:" + string(id) }
+func SlotSubject(id term.SlotID) string           { return "slot:" + string(id) }
 func TaskSubject(id term.TaskID) string           { return "task:" + string(id) }
 func QuestionSubject(id term.QuestionID) string   { return "question:" + string(id) }
 func AlarmSubject(id term.AlarmID) string         { return "alarm:" + string(id) }

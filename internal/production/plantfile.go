@@ -65,7 +65,7 @@ func (im *importer) cell(p message.ImportPlant) {
 	im.named(c.Line, "/cell/name", c.Name)
 	for _, row := range []struct {
 		what string
-		row  term.Row
+		row  term.PlaceRow
 	}{{"dock", c.Config.Dock}, {"buffer", c.Config.Buffer}} {
 		if row.row.Count < 1 || row.row.Count > plant.MaxPlaces {
 			im.fault(c.Line, "/cell/"+row.what+"/places", "1 to %d places", plant.MaxPlaces)

@@ -57,7 +57,7 @@ func (b *bench) with(do func(*plant.Tx)) {
 func file() message.ImportPlant {
 	driver := func(kind string) term.DriverConfig { return term.DriverConfig{Type: kind, Address: "127.0.0.1:502"} }
 	return message.ImportPlant{
-		Cell: message.ImportCell{Name: "cell", Line: 1, Config: term.CellConfig{Dock: term.Row{Count: 4, First: 1}, Buffer: term.Row{Count: 4, First: 21}, Exit: 99}},
+		Cell: message.ImportCell{Name: "cell", Line: 1, Config: term.CellConfig{Dock: term.PlaceRow{Count: 4, First: 1}, Buffer: term.PlaceRow{Count: 4, First: 21}, Exit: 99}},
 		Equipment: []message.ImportEquipment{
 			{ID: "lathe", Kind: term.KindMachine, Line: 10, Config: term.EquipmentConfig{Slots: 2, First: 41, Driver: driver("modbus-machine")}},
 			{ID: "robot", Kind: term.KindRobot, Line: 20, Config: term.EquipmentConfig{Driver: driver("modbus-robot")}},
@@ -85,7 +85,7 @@ func TestEachFaultOfAPlantFileHasItsLine(t *testing.T) {
 	}{
 		{"no name of the cell", func(p *message.ImportPlant) { p.Cell.Name = "" }, 1, "/cell/name", "is no name"},
 		{"no place at the dock", func(p *message.ImportPlant) { p.Cell.Config.Dock.Count = 0 }, 1, "/cell/dock/places", "1 to 64"},
-		{"too many buffer places", func(p *message.ImportPlant) { p.Cell.Config.Buffer = term.Row{Count: 65, First: 200} }, 1, "/cell/buffer/places", "1 to 64"},
+		{"too many buffer places", func(p *message.ImportPlant) { p.Cell.Config.Buffer = term.PlaceRow{Count: 65, First: 200} }, 1, "/cell/buffer/places", "1 to 64"},
 		{"a refill beyond the buffer", func(p *message.ImportPlant) { p.Cell.Config.Options.RefillBy = 5 }, 1, "/cell/options", "places of the buffer (4)"},
 		{"a number below 1", func(p *message.ImportPlant) { p.Cell.Config.Exit = 0 }, 1, "/exit", "not within 1 to 65535"},
 		{"a number beyond 16 bits", func(p *message.ImportPlant) { lathe(p).Config.First = 65535 }, 10, "/lathe", "not within 1 to 65535"},

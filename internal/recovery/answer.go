@@ -23,7 +23,7 @@ func ResolveManualAction(tx *plant.Tx, m message.Message, p message.ResolveManua
 		return message.Outcome{Code: message.Invalid, Problems: []message.Problem{{Pointer: "/reason", Detail: "say how you know"}}}
 	case p.Version != q.Version || p.Hash != q.Hash:
 		return refuse(subject, "changed", string(q.State), "The question has changed since you saw it. Now: %s; %s.", q.Record, q.Machine)
-	case !offered(q, p.Answer):
+	case !q.Offers(p.Answer):
 		return message.Outcome{Code: message.Invalid, Problems: []message.Problem{{Pointer: "/answer", Detail: fmt.Sprintf("%q is none of the answers to this question", p.Answer)}}}
 	case moved(tx, q):
 		return refuse(subject, "changed", string(q.State), "What the machines say has just changed; the question follows in a moment.")
@@ -40,10 +40,6 @@ func ResolveManualAction(tx *plant.Tx, m message.Message, p message.ResolveManua
 	}
 	Look(tx)
 	return message.Outcome{Code: message.Accepted, Subject: subject, ID: string(q.ID), State: p.Answer}
-}
-
-func offered(q *plant.Question, word string) bool {
-	return slices.ContainsFunc(q.Answers, func(a term.Answer) bool { return a.Word == word })
 }
 
 type answerer struct {
@@ -174,7 +170,7 @@ func (a answerer) placeOrStep(word string) string {
 		}
 		return ""
 	case term.AnswerClear:
-		a.tx.EmptySlot(term.SlotID(a.q.Subject[len("slot:"):]))
+		a.tx.EmptySlot(a.q.Slot())
 		return ""
 	case term.AnswerFinished:
 		if a.q.Finding == term.FindUnexpected || a.q.Finding == term.FindJobMismatch {
@@ -192,7 +188,7 @@ func (a answerer) placeOrStep(word string) string {
 		return correct(a.tx, j, a.q.Place, false)
 	case term.AnswerThere:
 		if a.q.Finding == term.FindTwoPlaces {
-			return correct(a.tx, j, term.SlotPlace(term.SlotID(a.q.Subject[len("slot:"):])), false)
+			return correct(a.tx, j, term.SlotPlace(a.q.Slot()), false)
 		}
 		return correct(a.tx, j, j.Position, j.State == term.WaitingUnload || j.State == term.WaitingJudgement)
 	case term.AnswerDone: // a late success

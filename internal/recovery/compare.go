@@ -168,7 +168,7 @@ func (c *comparer) slotsJob(e *plant.Equipment, s *plant.Slot) {
 		answers = append(answers, answer(term.AnswerThere, "%s is in slot %d of %s: its place follows.", j.ID, s.Number, e.ID))
 	}
 	answers = append(answers, answer(term.AnswerClear, "Slot %d of %s is empty: the slot follows.", s.Number, e.ID))
-	c.find(plant.Question{Finding: f, Subject: "slot:" + string(s.ID), JobID: s.JobID, Touches: append(touches, "slot:"+string(s.ID)),
+	c.find(plant.Question{Finding: f, Subject: plant.SlotSubject(s.ID), JobID: s.JobID, Touches: append(touches, plant.SlotSubject(s.ID)),
 		Record: fmt.Sprintf("slot %s holds %s, which %s", s.ID, s.JobID, says), Machine: c.slotSays(e.ID, s.Number), Readings: c.bound(e.ID), Answers: answers})
 }
 
@@ -272,7 +272,7 @@ func (c *comparer) machine(e *plant.Equipment, r term.Reading) {
 		subject := plant.EquipmentSubject(e.ID)
 		switch {
 		case s.JobID == "" && there:
-			c.find(plant.Question{Finding: term.FindPartForeign, Subject: "slot:" + string(s.ID), Touches: []string{subject, "slot:" + string(s.ID)},
+			c.find(plant.Question{Finding: term.FindPartForeign, Subject: plant.SlotSubject(s.ID), Touches: []string{subject, plant.SlotSubject(s.ID)},
 				Record: fmt.Sprintf("slot %s is empty", s.ID), Machine: c.slotSays(e.ID, s.Number), Readings: c.bound(e.ID),
 				Answers: []term.Answer{answer(term.AnswerWithout, "The cell runs without %s. If it is a part of an order, report that part; if you take it out, this question closes by itself.", e.ID)}})
 		case s.JobID != "" && !there:

@@ -28,7 +28,7 @@ type scene struct {
 func agreed() *scene {
 	s := &scene{equipment: map[term.EquipmentID]*plant.Equipment{}, slots: map[term.SlotID]*plant.Slot{}, jobs: map[term.JobID]*plant.Job{},
 		says: map[term.EquipmentID]*plant.Observation{}}
-	s.cell = &plant.Cell{Version: 1, LastActionNo: 20, Config: term.CellConfig{Dock: term.Row{Count: 4, First: 1}, Buffer: term.Row{Count: 4, First: 21}, Exit: 99}}
+	s.cell = &plant.Cell{Version: 1, LastActionNo: 20, Config: term.CellConfig{Dock: term.PlaceRow{Count: 4, First: 1}, Buffer: term.PlaceRow{Count: 4, First: 21}, Exit: 99}}
 	s.order = &plant.Order{ID: "A", Version: 1, State: term.OrderRunning, Planned: 3, Steps: []term.Step{{Kind: term.StepMachine, Group: "lathe"}}}
 	add := func(id term.EquipmentID, kind term.EquipmentKind, slots int) {
 		s.equipment[id] = &plant.Equipment{ID: id, Version: 1, Type: kind, Status: term.EquipmentIdle, Latch: term.LatchNone, Config: term.EquipmentConfig{Slots: slots}}

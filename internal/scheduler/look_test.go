@@ -19,7 +19,7 @@ func picture(rows ...plant.Row) []plant.Row {
 		return &plant.Slot{ID: term.NewSlotID(id, n), Version: 1, EquipmentID: id, Number: n, State: term.SlotEmpty}
 	}
 	all := []plant.Row{
-		&plant.Cell{Version: 1, Config: term.CellConfig{Dock: term.Row{Count: 8}, Buffer: term.Row{Count: 8}, Options: term.Opts{RefillBy: 3, KeepPausedInMachine: true}}, RefillAsked: true},
+		&plant.Cell{Version: 1, Config: term.CellConfig{Dock: term.PlaceRow{Count: 8}, Buffer: term.PlaceRow{Count: 8}, Options: term.CellOptions{RefillBy: 3, KeepPausedInMachine: true}}, RefillAsked: true},
 		equip("arm", term.KindRobot, term.EquipmentConfig{}),
 		equip("lathe", term.KindMachine, term.EquipmentConfig{Group: "turning", Slots: 2}),
 		equip("oven", term.KindMachine, term.EquipmentConfig{Slots: 1, Batch: true, MaxWait: term.Duration(time.Minute)}),

@@ -48,7 +48,7 @@ func TestRefill(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cell := scene()
 			cell.Places, cell.RefillAsked, cell.Halt = c.places, c.asked, c.halt
-			cell.RefillAt, cell.RefillBy = term.Opts{RefillAt: c.at, RefillBy: c.by}.Refill(c.places)
+			cell.RefillAt, cell.RefillBy = term.CellOptions{RefillAt: c.at, RefillBy: c.by}.Refill(c.places)
 			for i, n := range c.taken {
 				where := "buffer"
 				if i == 0 {

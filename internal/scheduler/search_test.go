@@ -15,7 +15,7 @@ import (
 func build(places, budget int, machines, routes string) *world {
 	w := &world{budget: budget}
 	w.c = Cell{Now: modelNow, Places: places, Robot: Robot{ID: "robot"}, Tools: []Tool{{ID: "scanner", Does: term.StepScan, Group: "scanner"}}}
-	w.c.RefillAt, w.c.RefillBy = term.Opts{}.Refill(places)
+	w.c.RefillAt, w.c.RefillBy = term.CellOptions{}.Refill(places)
 	for _, name := range strings.Fields(machines) {
 		m := Machine{ID: term.EquipmentID(name[:1]), Group: name[:1], Batch: strings.HasSuffix(name, "*"), MaxWait: 10 * 60e9, Latch: term.LatchNone}
 		slots := 1

@@ -7,20 +7,20 @@ import (
 
 // CellConfig is the plant file's word on the cell itself: stored as one document in the row of the cell.
 type CellConfig struct {
-	Dock    Row  `json:"dock"`
-	Buffer  Row  `json:"buffer"`
-	Exit    int  `json:"exit"`              // its number on the wire
-	Options Opts `json:"options,omitempty"` // what the plant decides
+	Dock    PlaceRow    `json:"dock"`
+	Buffer  PlaceRow    `json:"buffer"`
+	Exit    int         `json:"exit"`              // its number on the wire
+	Options CellOptions `json:"options,omitempty"` // what the plant decides
 }
 
-// Row of places: place n has the number First + n - 1 on the wire. Count is 1 to 64.
-type Row struct {
+// PlaceRow is a row of places: place n has the number First + n - 1 on the wire. Count is 1 to 64.
+type PlaceRow struct {
 	Count int `json:"count"`
 	First int `json:"first"`
 }
 
-// Opts of a plant.
-type Opts struct {
+// CellOptions of a plant.
+type CellOptions struct {
 	// AutomaticRelease lets the cell go on after a restart without a person when nothing was found.
 	AutomaticRelease bool `json:"automaticRelease,omitempty"`
 	// KeepPausedInMachine leaves a paused order's parts in their machines; else they are unloaded to their own place.
@@ -32,7 +32,7 @@ type Opts struct {
 }
 
 // Refill gives both refill numbers with their defaults, for a buffer of n places.
-func (o Opts) Refill(n int) (at, by int) {
+func (o CellOptions) Refill(n int) (at, by int) {
 	at, by = o.RefillAt, o.RefillBy
 	if at == 0 {
 		at = 4

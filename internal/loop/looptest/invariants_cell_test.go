@@ -10,7 +10,7 @@ import (
 )
 
 func cell(tx *plant.Tx) {
-	tx.ConfigureCell("c", "", term.CellConfig{Dock: term.Row{Count: 4, First: 1}, Buffer: term.Row{Count: 4, First: 11}, Exit: 99})
+	tx.ConfigureCell("c", "", term.CellConfig{Dock: term.PlaceRow{Count: 4, First: 1}, Buffer: term.PlaceRow{Count: 4, First: 11}, Exit: 99})
 	tx.ConfigureEquipment(plant.Equipment{ID: "robot", Type: term.KindRobot, Config: term.EquipmentConfig{}.WithDefaults("robot")})
 	tx.ConfigureEquipment(plant.Equipment{ID: "mill", Type: term.KindMachine, Config: term.EquipmentConfig{Slots: 2}.WithDefaults("mill")})
 	tx.CreateOrder(plant.Order{ID: "WO", Planned: 2})

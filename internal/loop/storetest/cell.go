@@ -32,8 +32,8 @@ func steps() []term.Step {
 // configuredCell is a step that stores the cell with the robot, the scanner and machines 1 to n.
 func configuredCell(n int) step {
 	return func(tx *plant.Tx) {
-		tx.ConfigureCell("Cell "+awkward, "cell: {}\n# "+awkward, term.CellConfig{Dock: term.Row{Count: 64, First: 1}, Buffer: term.Row{Count: 64, First: 101},
-			Exit: 900, Options: term.Opts{RefillAt: 4, RefillBy: 2}})
+		tx.ConfigureCell("Cell "+awkward, "cell: {}\n# "+awkward, term.CellConfig{Dock: term.PlaceRow{Count: 64, First: 1}, Buffer: term.PlaceRow{Count: 64, First: 101},
+			Exit: 900, Options: term.CellOptions{RefillAt: 4, RefillBy: 2}})
 		tx.ConfigureRoute(plant.Route{ID: millRoute, Name: awkward, Steps: steps()})
 		configureTool(tx, robot, term.KindRobot)
 		configureTool(tx, scanner, term.KindScanner)
