@@ -22,7 +22,7 @@ func TestDrawingOfTheCell(t *testing.T) {
 	const file = "../../docs/cell-states.md"
 	says := stateComments(t)
 	var b strings.Builder
-	b.WriteString("# The states of the cell\n\nGenerated from the tables of moves in `internal/plant/moves_cell.go` and the comments in `internal/term/cell.go`.\n" +
+	b.WriteString("# The states of the cell\n\nGenerated from the tables of moves in `internal/plant/moves_cell.go` and the comments in `internal/term`.\n" +
 		"Each state says what is true, who moves it on, and what a crash leaves there. Why something does not run is a hold beside the state.\n")
 	drawEntity(t, &b, says, "A part (job)", term.JobState("").Values(), term.JobState.Ended, "NOT_ARRIVED: CreateJob", plant.JobMoves())
 	drawEntity(t, &b, says, "An order", term.OrderState("").Values(), term.OrderState.Ended, "draft: CreateOrder", plant.OrderMoves())
@@ -75,10 +75,14 @@ func drawEntity[S ~string](t *testing.T, b *strings.Builder, says map[string]str
 
 // stateComments reads what package term says of each state: by type and value.
 func stateComments(t *testing.T) map[string]string {
-	f, err := parser.ParseFile(token.NewFileSet(), "../term/cell.go", nil, parser.ParseComments)
-	require.NoError(t, err)
 	says := map[string]string{}
-	for _, d := range f.Decls {
+	var decls []ast.Decl
+	for _, file := range []string{"cell.go", "task.go", "question.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), "../term/"+file, nil, parser.ParseComments)
+		require.NoError(t, err)
+		decls = append(decls, f.Decls...)
+	}
+	for _, d := range decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok || g.Tok != token.CONST {
 			continue
