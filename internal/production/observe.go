@@ -48,12 +48,33 @@ func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) (e *plant.Equipmen
 	if e.Type == term.KindMachine && p.Reading.Reached {
 		followLatch(tx, e.ID, p.Reading)
 		proveStart(tx, e.ID, p.Reading)
+		alarmForeign(tx, e.ID, p.Reading)
 	}
 	if e.Type == term.KindRobot {
 		acknowledgeEnd(tx, e.ID, p.Reading)
 	}
 	e, _ = tx.State().EquipmentByID(p.Equipment)
 	return e, changed
+}
+
+// alarmForeign alarms a part that stands where the record has none, once that has stood still and no action is to bring
+// one there. It is no question while the cell works: the slot is not used, and the next comparison asks.
+func alarmForeign(tx *plant.Tx, id term.EquipmentID, r term.Reading) {
+	o, _ := tx.Session().Observed(id)
+	for _, s := range tx.State().SlotsOf(id) {
+		subject := plant.SlotSubject(s.ID)
+		if s.State != term.SlotEmpty || !r.Occupied.Has(s.Number) {
+			tx.ResolveAlarm(term.AlarmUnexpected, subject)
+			continue
+		}
+		coming := false
+		for _, t := range tx.State().Tasks() {
+			coming = coming || t.To == term.SlotPlace(s.ID) || t.From == term.SlotPlace(s.ID)
+		}
+		if !coming && o.Steady(tx.Now()) {
+			tx.RaiseAlarm(term.AlarmUnexpected, subject, fmt.Sprintf("%s reports a part in slot %d, where the record has none", id, s.Number))
+		}
+	}
 }
 
 // acknowledgeEnd takes go back from an ended action that nobody waits for any more: its driver leaves what the robot
