@@ -117,6 +117,13 @@ func followLatch(tx *plant.Tx, id term.EquipmentID, r term.Reading) {
 	}
 }
 
+// ProveStart resolves a start in doubt by what its machine said last, before anybody is asked about it.
+func ProveStart(tx *plant.Tx, id term.EquipmentID) {
+	if o, seen := tx.Session().Observed(id); seen && o.Reading.Reached {
+		proveStart(tx, id, o.Reading)
+	}
+}
+
 // proveStart resolves a start in doubt by the number that the machine echoes.
 func proveStart(tx *plant.Tx, id term.EquipmentID, r term.Reading) {
 	t, open := tx.State().StartOf(id)

@@ -159,8 +159,18 @@ func askAboutTasks(tx *plant.Tx) {
 		if o, seen := tx.Session().Observed(t.EquipmentID); !seen || !o.Steady(tx.Now()) {
 			continue
 		}
+		if t.Type == term.TaskStartMachine && !open {
+			if production.ProveStart(tx, t.EquipmentID); !inDoubt(tx, t.ID) {
+				continue
+			}
+		}
 		production.AskAboutTask(tx, t)
 	}
+}
+
+func inDoubt(tx *plant.Tx, id term.TaskID) bool {
+	t, open := tx.State().Task(id)
+	return open && t.State == term.TaskUnknown
 }
 
 // bindAnew shows the readings of now with a question that no comparison keeps: a report of a person.
