@@ -10,12 +10,12 @@ import (
 )
 
 // Observed takes one reading of an equipment: its status, its alarms, the end of a done, and what it proves about a
-// start in doubt. It tells whether the predicates changed.
-func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) (e *plant.Equipment, changed bool) {
+// start in doubt. nil: it is not of this process life, or of no equipment of ours.
+func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) *plant.Equipment {
 	e, ok := tx.State().EquipmentByID(p.Equipment)
 	if !ok || p.Epoch != tx.State().Fence().Epoch {
 		tx.Count("reading_ignored", string(p.Equipment))
-		return nil, false
+		return nil
 	}
 	if !p.Reading.Reached { // what was read last stays, with its age
 		if o, seen := tx.Session().Observed(e.ID); seen {
@@ -25,7 +25,7 @@ func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) (e *plant.Equipmen
 		}
 	}
 	before, _ := tx.Session().Observed(e.ID)
-	changed = tx.Session().Observe(e.ID, p.Reading, tx.Now())
+	changed := tx.Session().Observe(e.ID, p.Reading, tx.Now())
 	if changed || before.Reading.ReadySlots != p.Reading.ReadySlots { // a door that opens is no difference, and lets a part in
 		tx.TouchCell()
 	}
@@ -54,7 +54,7 @@ func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) (e *plant.Equipmen
 		acknowledgeEnd(tx, e.ID, p.Reading)
 	}
 	e, _ = tx.State().EquipmentByID(p.Equipment)
-	return e, changed
+	return e
 }
 
 // alarmForeign alarms a part that stands where the record has none, once that has stood still and no action is to bring

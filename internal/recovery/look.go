@@ -66,7 +66,7 @@ func CompareCell(tx *plant.Tx, m message.Message) message.Outcome {
 
 // Observed takes a reading and keeps the questions equal to what the machines say.
 func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) message.Outcome {
-	e, _ := production.Observed(tx, p)
+	e := production.Observed(tx, p)
 	if e == nil {
 		return message.Outcome{Code: message.Ignored, Reason: "not_ours"}
 	}
@@ -156,7 +156,8 @@ func askAboutTasks(tx *plant.Tx) {
 			continue
 		}
 		// Asked first when the equipment stands still: its own number may answer by then.
-		if o, seen := tx.Session().Observed(t.EquipmentID); !seen || !o.Steady(tx.Now()) {
+		// One that a person has put out of use, because it never does, is asked about all the same.
+		if o, seen := tx.Session().Observed(t.EquipmentID); (!seen || !o.Steady(tx.Now())) && !disabled(tx, t.EquipmentID) {
 			continue
 		}
 		if t.Type == term.TaskStartMachine && !open {
@@ -166,6 +167,12 @@ func askAboutTasks(tx *plant.Tx) {
 		}
 		production.AskAboutTask(tx, t)
 	}
+}
+
+// disabled: a person lets the cell run without it, so what it says binds no answer.
+func disabled(tx *plant.Tx, id term.EquipmentID) bool {
+	_, held := tx.State().Held(plant.EquipmentSubject(id), term.HoldDisabled)
+	return held
 }
 
 func inDoubt(tx *plant.Tx, id term.TaskID) bool {
@@ -191,7 +198,7 @@ func bindAnew(tx *plant.Tx) {
 // moved tells whether a question is bound to readings that are not those of now.
 func moved(tx *plant.Tx, q *plant.Question) bool {
 	for _, b := range q.Readings {
-		if o, seen := tx.Session().Observed(b.Equipment); seen && o.Reading.Predicates() != b.Predicates {
+		if o, seen := tx.Session().Observed(b.Equipment); seen && o.Reading.Predicates() != b.Predicates && !disabled(tx, b.Equipment) {
 			return true
 		}
 	}
@@ -237,7 +244,7 @@ func stillCounted(tx *plant.Tx, q *plant.Question) bool {
 // steady tells whether everything that a question is bound to has stood still for long enough.
 func steady(tx *plant.Tx, q plant.Question) bool {
 	for _, b := range q.Readings {
-		if o, seen := tx.Session().Observed(b.Equipment); seen && !o.Steady(tx.Now()) {
+		if o, seen := tx.Session().Observed(b.Equipment); seen && !o.Steady(tx.Now()) && !disabled(tx, b.Equipment) {
 			return false
 		}
 	}
