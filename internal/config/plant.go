@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -137,19 +138,16 @@ func equipment(o object, id string) message.ImportEquipment {
 
 // equipmentKind is a kind that this version can drive; empty with a fault.
 func equipmentKind(o object) term.EquipmentKind {
-	const drivable = "machine, robot, scanner (a marker has no driver yet)"
 	text := o.text("kind")
-	kind := term.EquipmentKind(text)
+	kinds := term.EquipmentKind("").Values()
 	switch {
 	case !o.has("kind"):
-		o.fault("kind", "is missing: %s", drivable)
+		o.fault("kind", "is missing: %s", strings.Join(kinds, ", "))
 	case text == "": // no text: said already
-	case !slices.Contains(term.EquipmentKind("").Values(), text):
-		o.fault("kind", "%q is none of %s", text, drivable)
-	case len(term.DriverTypes(kind)) == 0:
-		o.fault("kind", "a %s has no driver yet: it is none of machine, robot, scanner", kind)
+	case !slices.Contains(kinds, text):
+		o.fault("kind", "%q is none of %s", text, strings.Join(kinds, ", "))
 	default:
-		return kind
+		return term.EquipmentKind(text)
 	}
 	return ""
 }
@@ -176,11 +174,18 @@ func (w wires) take(o object, e message.ImportEquipment) {
 	w[at] = e.ID
 }
 
-// The keys of a driver, by what it speaks.
+// The keys of a driver beside these, by its type.
 var (
-	timingKeys  = []string{"type", "address", "poll", "stale", "timeout"}
-	modbusKeys  = append(slices.Clone(timingKeys), "unit", "command", "status", "wordOrder")
-	scannerKeys = append(slices.Clone(timingKeys), "trigger", "format")
+	timingKeys = []string{"type", "poll", "stale", "timeout"}
+	modbusKeys = []string{"address", "unit", "command", "status", "wordOrder"}
+	driverKeys = map[string][]string{
+		"modbus-machine": modbusKeys,
+		"modbus-robot":   modbusKeys,
+		"opcua-machine":  {"address", "namespace", "node"},
+		"mqtt-robot":     {"topic"},
+		"tcp-scanner":    {"address", "trigger", "format"},
+		"tcp-marker":     {"address"},
+	}
 )
 
 func driver(o object, kind term.EquipmentKind) term.DriverConfig {
@@ -189,35 +194,59 @@ func driver(o object, kind term.EquipmentKind) term.DriverConfig {
 		o.fault("driver", "is missing: type and address")
 		return term.DriverConfig{}
 	}
-	known := modbusKeys
-	if kind == term.KindScanner {
-		known = scannerKeys
+	speaks, every := o.driverType(types), slices.Clone(timingKeys)
+	for _, t := range types {
+		if t == speaks || speaks == "" {
+			every = append(every, driverKeys[t]...)
+		}
 	}
-	d := o.object("driver", known...)
+	d := o.object("driver", every...)
 	if !d.has("type") {
 		d.fault("type", "is missing: %s", strings.Join(types, ", "))
 	}
-	c := term.DriverConfig{Type: d.word("type", types), Address: d.address("address"),
-		Poll: d.lasting("poll", 10*time.Millisecond, 5*time.Second), Stale: d.lasting("stale", 100*time.Millisecond, 10*time.Minute), Timeout: d.lasting("timeout", 10*time.Millisecond, 30*time.Second)}
+	c := term.DriverConfig{Type: d.word("type", types), Poll: d.lasting("poll", 10*time.Millisecond, 5*time.Second),
+		Stale: d.lasting("stale", 100*time.Millisecond, 10*time.Minute), Timeout: d.lasting("timeout", 10*time.Millisecond, 30*time.Second)}
 	if full := c.WithDefaults(); full.Stale <= full.Poll {
 		d.fault("stale", "must be longer than poll (%s), or no reading is ever fresh", durationText(full.Poll))
 	}
-	if kind == term.KindScanner {
-		c.Trigger, c.Format = d.lineText("trigger"), d.pattern("format")
-		return c
-	}
-	status := statusRegisters
-	if kind == term.KindRobot {
-		status = robotStatusRegisters
-	}
-	c.Unit, c.WordOrder = d.within("unit", 0, 255), d.word("wordOrder", []string{"high", "low"})
-	before := len(d.f.problems)
-	c.Command = d.must("command", 0, maxNumber+1-commandRegisters, "address of the command block")
-	c.Status = d.must("status", 0, maxNumber+1-status, "address of the status block")
-	if len(d.f.problems) == before && c.Command < c.Status+status && c.Status < c.Command+commandRegisters {
-		d.fault("status", "%d to %d overlap the command block, which has %d to %d", c.Status, c.Status+status-1, c.Command, c.Command+commandRegisters-1)
+	switch c.Type {
+	case "modbus-machine":
+		c.Address = d.address("address")
+		d.modbus(&c, statusRegisters)
+	case "modbus-robot":
+		c.Address = d.address("address")
+		d.modbus(&c, robotStatusRegisters)
+	case "opcua-machine":
+		c.Address, c.Namespace, c.Node = d.endpoint("address"), d.required("namespace"), d.required("node")
+	case "mqtt-robot":
+		c.Topic = d.topic("topic")
+	case "tcp-scanner":
+		c.Address, c.Trigger, c.Format = d.address("address"), d.lineText("trigger"), d.pattern("format")
+	case "tcp-marker":
+		c.Address = d.address("address")
 	}
 	return c
+}
+
+// driverType is the type of the driver when it is one of these, before its keys are known.
+func (o object) driverType(types []string) string {
+	for _, p := range o.fields["driver"].value.pairs {
+		if p.key == "type" && slices.Contains(types, p.value.text) {
+			return p.value.text
+		}
+	}
+	return ""
+}
+
+// modbus reads the two blocks of registers.
+func (o object) modbus(c *term.DriverConfig, status int) {
+	c.Unit, c.WordOrder = o.within("unit", 0, 255), o.word("wordOrder", []string{"high", "low"})
+	before := len(o.f.problems)
+	c.Command = o.must("command", 0, maxNumber+1-commandRegisters, "address of the command block")
+	c.Status = o.must("status", 0, maxNumber+1-status, "address of the status block")
+	if len(o.f.problems) == before && c.Command < c.Status+status && c.Status < c.Command+commandRegisters {
+		o.fault("status", "%d to %d overlap the command block, which has %d to %d", c.Status, c.Status+status-1, c.Command, c.Command+commandRegisters-1)
+	}
 }
 
 // Sizes of the blocks of docs/drivers.md, in registers.
@@ -248,7 +277,7 @@ var stepKeys = map[term.StepKind][]string{
 	term.StepMachine:    {"program", "expected", "timeout"},
 	term.StepInspection: {"program", "expected", "timeout", "onFail", "reworkTo", "reworkLimit"},
 	term.StepScan:       {"expected"},
-	term.StepMark:       {"expected"},
+	term.StepMark:       {"expected", "text"},
 }
 
 // step reads step n (from 1): the group stands under the word of its kind.
@@ -269,6 +298,9 @@ func step(f *form, item *node, at string, n int) message.ImportStep {
 		Program: o.within("program", 0, maxNumber), Expected: o.lasting("expected", time.Millisecond, 24*time.Hour), Timeout: o.lasting("timeout", time.Second, 7*24*time.Hour)}}
 	if s.Timeout > 0 && s.Timeout <= s.Expected {
 		o.fault("timeout", "must be longer than expected (%s)", durationText(s.Expected))
+	}
+	if kind == term.StepMark {
+		s.Text = o.lineText("text")
 	}
 	if kind != term.StepInspection {
 		return s
@@ -356,6 +388,30 @@ func (o object) address(key string) string {
 	n, wrong := strconv.Atoi(port)
 	if err != nil || host == "" || wrong != nil || n < 1 || n > 65535 || strings.ContainsAny(s, " \t\n/") {
 		o.fault(key, "must be host:port with a port from 1 to 65535, not %q", s)
+		return ""
+	}
+	return s
+}
+
+// endpoint is the URL of an OPC UA server.
+func (o object) endpoint(key string) string {
+	s := o.required(key)
+	if s == "" {
+		return ""
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "opc.tcp" || u.Hostname() == "" || u.Port() == "" || u.User != nil || u.RawQuery != "" {
+		o.fault(key, "must be opc.tcp://host:port, with or without a path, not %q", s)
+		return ""
+	}
+	return s
+}
+
+// topic is what MQTT topics begin with.
+func (o object) topic(key string) string {
+	s := o.lineText(key)
+	if strings.ContainsAny(s, "+#\x00") || strings.HasPrefix(s, "/") || strings.HasSuffix(s, "/") || strings.HasPrefix(s, "$") {
+		o.fault(key, "must be a topic without +, #, a $ in front, and a / at either end, not %q", s)
 		return ""
 	}
 	return s

@@ -21,6 +21,7 @@ type Perform struct {
 	Present     bool          // hold the part at the tool station To
 	Slot        int           // of a start: from 1; 0: all occupied
 	Program     int           // of a start
+	Text        string        // of a mark: what is put on the part
 	FencedAt    time.Time     // the turn's time: it must not begin later than SendBefore after it
 	Bound       time.Duration // how long it may take before its outcome counts as unknown
 }

@@ -101,14 +101,14 @@ func (im *importer) equipment(p message.ImportPlant) {
 		case term.KindRobot:
 			robots++
 			im.slotless(e, at)
-		case term.KindScanner:
+		case term.KindScanner, term.KindMarker:
 			im.slotless(e, at)
 		case term.KindMachine:
 			if c.Slots < 1 || c.Slots > plant.MaxSlots {
 				im.fault(e.Line, at+"/slots", "1 to %d slots", plant.MaxSlots)
 			}
 		default:
-			im.fault(e.Line, at+"/kind", "kind %q is none of robot, machine, scanner", e.Kind)
+			im.fault(e.Line, at+"/kind", "kind %q is none of %v", e.Kind, e.Kind.Values())
 			continue
 		}
 		if !slices.Contains(term.DriverTypes(e.Kind), c.Driver.Type) {
@@ -188,6 +188,9 @@ func (im *importer) route(r message.ImportRoute) {
 		}
 		if !slices.Contains([]string{"", "scrap", "judge", "rework"}, s.OnFail) || s.OnFail != "" && s.Kind != term.StepInspection {
 			im.fault(s.Line, here+"/onFail", "scrap, judge or rework, at an inspection")
+		}
+		if s.Text != "" && s.Kind != term.StepMark {
+			im.fault(s.Line, here+"/text", "only a mark has a text")
 		}
 		if s.OnFail == "rework" && (s.ReworkTo < 1 || s.ReworkTo > i+1 || s.ReworkLimit < 1 || s.ReworkLimit > plant.MaxReworks) {
 			im.fault(s.Line, here+"/rework", "rework needs reworkTo (1 to %d) and reworkLimit (1 to %d)", i+1, plant.MaxReworks)

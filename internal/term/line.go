@@ -45,14 +45,22 @@ func (o CellOptions) Refill(n int) (at, by int) {
 
 // DriverConfig says how an equipment is reached. Which fields count depends on Type.
 type DriverConfig struct {
-	Type    string `json:"type"`    // modbus-machine, modbus-robot, tcp-scanner
-	Address string `json:"address"` // host:port
+	Type    string `json:"type"`              // see DriverTypes
+	Address string `json:"address,omitempty"` // host:port; of OPC UA the endpoint, opc.tcp://host:port/path; none for MQTT
 
 	// Modbus: unit id 0 to 255, addresses of the two blocks of docs/drivers.md, order of the words of a number.
 	Unit      int    `json:"unit,omitempty"`
 	Command   int    `json:"command,omitempty"`
 	Status    int    `json:"status,omitempty"`
 	WordOrder string `json:"wordOrder,omitempty"` // high (default) or low
+
+	// OPC UA: the URI of the namespace of the machine's nodes, and what the string ids of its nodes begin with.
+	Namespace string `json:"namespace,omitempty"`
+	Node      string `json:"node,omitempty"`
+
+	// MQTT: what the topics of the equipment begin with. Default: the prefix of all topics, "/equipment/" and its id. The
+	// broker is that of the process.
+	Topic string `json:"topic,omitempty"`
 
 	// Scanner: what triggers it and what an answer looks like (a regular expression).
 	Trigger string `json:"trigger,omitempty"`
@@ -70,11 +78,13 @@ type DriverConfig struct {
 func DriverTypes(k EquipmentKind) []string {
 	switch k {
 	case KindMachine:
-		return []string{"modbus-machine"}
+		return []string{"modbus-machine", "opcua-machine"}
 	case KindRobot:
-		return []string{"modbus-robot"}
+		return []string{"modbus-robot", "mqtt-robot"}
 	case KindScanner:
 		return []string{"tcp-scanner"}
+	case KindMarker:
+		return []string{"tcp-marker"}
 	}
 	return nil
 }
@@ -158,6 +168,8 @@ type Step struct {
 	OnFail      string `json:"onFail,omitempty"`
 	ReworkTo    int    `json:"reworkTo,omitempty"`
 	ReworkLimit int    `json:"reworkLimit,omitempty"`
+	// Text that a mark step puts on the part; {job}, {order} and {code} (the last one read) are replaced. Default {job}.
+	Text string `json:"text,omitempty"`
 }
 
 // StepResult is what one step brought for one part.
