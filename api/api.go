@@ -44,10 +44,13 @@ type Options struct {
 	// ParsePlant reads a plant file (YAML); nil: none can be imported.
 	ParsePlant func([]byte) (message.ImportPlant, []message.Problem)
 	Metrics    http.Handler // nil: no /metrics
-	Version    string
-	Hosts      []string // further host names to answer to, in lower case; this machine's loopback always
-	Log        *slog.Logger
-	Now        func() time.Time
+	// Mount are further handlers by the first part of their path, "/lab": what is not the product's, as the demo's
+	// simulated plant. They stand behind the same guards.
+	Mount   map[string]http.Handler
+	Version string
+	Hosts   []string // further host names to answer to, in lower case; this machine's loopback always
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 type server struct {
@@ -80,6 +83,9 @@ func newServer(o Options) *server {
 	r.Get("/readyz", s.readyz)
 	if o.Metrics != nil {
 		r.Method(http.MethodGet, "/metrics", o.Metrics)
+	}
+	for at, h := range o.Mount {
+		r.Mount(at, http.StripPrefix(at, h))
 	}
 	r.Route(Root, s.resources)
 	return s

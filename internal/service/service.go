@@ -36,6 +36,8 @@ type Options struct {
 	Takeover bool
 	// AllowUnsafe accepts a database that does not sync its writes; for tests only.
 	AllowUnsafe bool
+	// Mount are further handlers of the HTTP interface, by the first part of their path: see api.Options.
+	Mount map[string]http.Handler
 }
 
 // Service is one running Surehand.
@@ -306,7 +308,8 @@ func (s *Service) learn(ctx context.Context) {
 func (s *Service) handler() http.Handler {
 	return api.New(api.Options{
 		Reader: s.reader, Post: s.loop.Post, Hub: s.hub, ParseDevices: config.Devices, ParsePlant: config.Plant, Metrics: s.metrics.Handler(), Version: s.options.Version,
-		Log: s.log, Health: func() api.Health {
+		Mount: s.options.Mount,
+		Log:   s.log, Health: func() api.Health {
 			h := s.loop.Health()
 			return api.Health{Opened: h.Epoch != 0, LastTurn: h.LastTurn, DatabaseAway: h.DatabaseAway, Epoch: h.Epoch,
 				Inbox: api.Inbox{Person: h.Queued[0], Worker: h.Queued[1], Device: h.Queued[2], Telemetry: h.Queued[3]}}
