@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -17,107 +20,196 @@ import (
 	"surehand/internal/dbstate/migrate"
 	"surehand/internal/dbstate/read"
 	"surehand/internal/embedded"
-	"surehand/internal/message"
+	"surehand/internal/embedded/pgproxy"
+	"surehand/internal/lab"
 	"surehand/internal/observe"
-	"surehand/internal/service"
-	"surehand/internal/simulator"
 )
 
-//go:embed greenhouse.yaml
-var greenhouse []byte
-
 type demoCommand struct {
-	State   string  `help:"Folder of the demo's database." default:".state" type:"path"`
-	Listen  string  `help:"Address of the HTTP interface, on loopback." default:"127.0.0.1:8750" env:"SUREHAND_HTTP_LISTEN"`
-	Speed   float64 `help:"Model seconds in a second." default:"20"`
-	Seed    uint64  `help:"Seed of the simulated devices." default:"1"`
+	State   string  `help:"Folder of the demo's database, and of where its parts are." default:".state" type:"path"`
+	Listen  string  `help:"Address of Surehand's HTTP interface, on loopback." default:"127.0.0.1:8750" env:"SUREHAND_HTTP_LISTEN"`
+	Lab     string  `help:"Address at which faults are switched, on loopback." default:"127.0.0.1:8751" env:"SUREHAND_LAB_LISTEN"`
+	Speed   float64 `help:"Plant seconds in a second, 0.1 to 100." default:"20"`
+	Houses  int     `help:"Greenhouses of ten devices each, 1 to 20." default:"5"`
+	Seed    uint64  `help:"Seed of the simulated plant." default:"1"`
 	Verbose bool    `help:"Log every stage, not only warnings."`
 }
 
+// demo is what runs, in the order of its start; it ends in reverse.
+type demo struct {
+	*demoCommand
+	log         *slog.Logger
+	databaseURL string
+	brokerURL   string
+	plant       *lab.Plant
+	surehand    *lab.Supervisor
+	ends        []func() error
+}
+
 // Run starts the parts in order and ends them in reverse.
-func (d *demoCommand) Run() (err error) {
-	level := slog.LevelWarn // the instructions stay in sight
-	if d.Verbose {
-		level = slog.LevelInfo
+func (c *demoCommand) Run() (err error) {
+	if c.Speed < 0.1 || c.Speed > 100 || c.Houses < 1 || c.Houses > 20 {
+		return errors.New("--speed is 0.1 to 100, --houses 1 to 20")
 	}
-	log := observe.NewLogger(os.Stderr, level)
+	d := &demo{demoCommand: c, log: observe.NewLogger(os.Stderr, c.level())}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-
-	databaseURL, endDatabase, err := d.database(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, endDatabase()) }()
-	if os.Getenv("SUREHAND_DATABASE_URL") != "" {
-		if err := onlyTheDemos(ctx, databaseURL); err != nil {
+	defer func() { err = errors.Join(err, d.end()) }()
+	for _, start := range []func(context.Context) error{d.database, d.broker, d.world} {
+		if err := start(ctx); err != nil {
 			return err
 		}
 	}
-	if err := migrate.Up(ctx, databaseURL, log); err != nil {
-		return err
-	}
-	brokerURL, endBroker, err := d.broker(log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, endBroker()) }()
+	return d.serve(ctx, stop)
+}
 
-	conf, err := config.Load("", demoEnvironment(databaseURL, brokerURL, d.Listen))
-	if err != nil {
-		return err
+func (c *demoCommand) level() slog.Level {
+	if c.Verbose {
+		return slog.LevelInfo
 	}
-	running, err := service.Start(context.Background(), service.Options{Config: conf, Log: log, Version: "demo"})
-	if err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- running.Wait() }()
-	if err := d.furnish(ctx, running); err != nil {
-		running.Stop(false)
-		return errors.Join(err, <-ended)
-	}
-	house, err := simulator.NewGreenhouse(simulator.GreenhouseOptions{BrokerURL: brokerURL, Seed: d.Seed, Speed: d.Speed})
-	if err != nil {
-		running.Stop(false)
-		return errors.Join(err, <-ended)
-	}
-	house.Start()
-	d.explain(running.Address(), databaseURL, brokerURL)
+	return slog.LevelWarn // the instructions stay in sight
+}
 
+func (d *demo) end() error {
+	var faults []error
+	for i := len(d.ends) - 1; i >= 0; i-- {
+		faults = append(faults, d.ends[i]())
+	}
+	return errors.Join(faults...)
+}
+
+// world starts the simulated line and greenhouses, with the faults of everything around them.
+func (d *demo) world(ctx context.Context) error {
+	var err error
+	d.plant, err = lab.Start(lab.Options{BrokerURL: d.brokerURL, Houses: d.Houses, Speed: d.Speed, Seed: d.Seed, File: filepath.Join(d.State, "plant.json")})
+	if err != nil {
+		return err
+	}
+	d.ends = append(d.ends, func() error { d.plant.Close(); return nil })
+	proxy, err := pgproxy.Start(d.databaseURL)
+	if err != nil {
+		return err
+	}
+	d.ends = append(d.ends, proxy.Close)
+	d.databaseURL = proxy.URL()
+	d.plant.Add(lab.Fault{ID: "cut:database", Group: "Database", Label: "Cannot be reached", Kind: lab.Switch}, func(on bool) error {
+		proxy.Refuse(on)
+		if on {
+			proxy.Cut()
+		}
+		return nil
+	})
+	return nil
+}
+
+// serve runs Surehand, the shift and the lab's own address until ctx ends or one of them cannot go on.
+func (d *demo) serve(ctx context.Context, stop func()) error {
+	listener, err := net.Listen("tcp", d.Lab)
+	if err != nil {
+		return fmt.Errorf("%w; is another demo running? --lab names another address", err)
+	}
+	surehand := lab.Client{Base: "http://" + d.Listen}
+	d.surehand = lab.NewSupervisor(d.plant, os.Stderr, d.command)
+	shift := lab.NewShift(d.plant, surehand, d.log)
+	server := &http.Server{Handler: d.plant.Handler(), ReadHeaderTimeout: 5 * time.Second}
+
+	var running sync.WaitGroup
+	ended := make(chan error, 8)
+	start := func(part func(context.Context) error) {
+		running.Go(func() {
+			if err := part(ctx); err != nil && ctx.Err() == nil {
+				ended <- err
+				stop()
+			}
+		})
+	}
+	start(d.plant.Run)
+	start(d.surehand.Run)
+	start(func(context.Context) error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	start(func(ctx context.Context) error {
+		if err := surehand.Ready(ctx); err != nil {
+			return err
+		}
+		if err := d.furnish(ctx, surehand); err != nil {
+			return err
+		}
+		d.explain()
+		shift.Run(ctx)
+		return nil
+	})
+	<-ctx.Done()
+	fmt.Fprintln(os.Stderr, "\nStopping. The database keeps what happened, and the plant where its parts are; start again to go on.")
+	_ = server.Close()
+	running.Wait()
 	select {
-	case <-ctx.Done():
-		fmt.Fprintln(os.Stderr, "\nStopping. The database keeps what happened; start again to go on.")
-		running.Stop(false)
-		err = <-ended
-	case err = <-ended:
+	case err := <-ended:
+		return err
+	default:
+		return nil
 	}
-	house.Stop()
-	return err
+}
+
+// command is Surehand as the demo runs it: a process of its own, so that it can be killed while the plant goes on.
+func (d *demo) command() *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	c := exec.Command(self, "serve", "--lab", "http://"+d.Lab)
+	if d.Verbose {
+		c.Args = append(c.Args, "--verbose")
+	}
+	c.Env = append(os.Environ(), "SUREHAND_DATABASE_URL="+d.databaseURL, "SUREHAND_MQTT_URL="+d.brokerURL, "SUREHAND_HTTP_LISTEN="+d.Listen)
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	return c
+}
+
+// furnish imports the greenhouses and the line, as an engineer would.
+func (d *demo) furnish(ctx context.Context, surehand lab.Client) error {
+	devices, line, err := d.plant.Files()
+	if err != nil {
+		return err
+	}
+	if err := surehand.Import(ctx, "/api/v1/configuration/import", devices); err != nil {
+		return fmt.Errorf("the greenhouses were not taken: %w", err)
+	}
+	if err := surehand.Import(ctx, "/api/v1/plant", line); err != nil {
+		fmt.Fprintf(os.Stderr, "\nThe plant file was not taken, the line goes on with the last one: %v\n", err)
+	}
+	return nil
 }
 
 // database is the outside server when one is named, else a private cluster in the state folder.
-func (d *demoCommand) database(ctx context.Context, log *slog.Logger) (url string, end func() error, err error) {
-	if url := os.Getenv("SUREHAND_DATABASE_URL"); url != "" {
-		return url, func() error { return nil }, nil
+func (d *demo) database(ctx context.Context) error {
+	if d.databaseURL = os.Getenv("SUREHAND_DATABASE_URL"); d.databaseURL != "" {
+		if err := d.onlyTheDemos(ctx, d.databaseURL); err != nil {
+			return err
+		}
+		return migrate.Up(ctx, d.databaseURL, d.log)
 	}
-	server, err := embedded.StartPostgres(ctx, embedded.PostgresOptions{Dir: filepath.Join(d.State, "postgres"), Durable: true, Log: log})
+	server, err := embedded.StartPostgres(ctx, embedded.PostgresOptions{Dir: filepath.Join(d.State, "postgres"), Durable: true, Log: d.log})
 	if err != nil {
-		return "", nil, err
+		return err
 	}
-	end = func() error {
+	d.ends = append(d.ends, func() error {
 		stopping, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		return server.Stop(stopping)
-	}
+	})
 	if err := server.CreateDatabase(ctx, "surehand"); err != nil {
-		return "", nil, errors.Join(err, end())
+		return err
 	}
-	return server.URL("surehand"), end, nil
+	d.databaseURL = server.URL("surehand")
+	return migrate.Up(ctx, d.databaseURL, d.log)
 }
 
 // onlyTheDemos refuses a database with devices of a real site: the demo must not switch anything there.
-func onlyTheDemos(ctx context.Context, url string) error {
+func (d *demo) onlyTheDemos(ctx context.Context, url string) error {
 	if err := migrate.Check(ctx, url); errors.Is(err, migrate.ErrEmpty) {
 		return nil
 	} else if err != nil { // a site's older schema is not ours to migrate
@@ -128,96 +220,66 @@ func onlyTheDemos(ctx context.Context, url string) error {
 		return err
 	}
 	defer reader.Close()
-	ours, problems := config.Devices(greenhouse)
+	file, err := lab.DeviceFile(lab.Houses(20))
+	if err != nil {
+		return err
+	}
+	ours, problems := config.Devices(file)
 	if len(problems) > 0 {
-		return fmt.Errorf("greenhouse.yaml, line %d: %s", problems[0].Line, problems[0].Detail)
+		return fmt.Errorf("devices.yaml, line %d: %s", problems[0].Line, problems[0].Detail)
 	}
 	known := map[string]bool{}
-	for _, d := range ours.Devices {
-		known[d.Serial] = true
+	for _, device := range ours.Devices {
+		known[device.Serial] = true
 	}
 	page, err := reader.Devices(ctx, read.DeviceFilter{})
 	if err != nil {
 		return err
 	}
-	for _, d := range page.Items {
-		if !known[d.Serial] {
-			return fmt.Errorf("the database of SUREHAND_DATABASE_URL has a device %s that is not the demo's: unset the variable, or name a database of the demo's own", d.ID)
+	for _, device := range page.Items {
+		if !known[device.Serial] {
+			return fmt.Errorf("the database of SUREHAND_DATABASE_URL has a device %s that is not the demo's: unset the variable, or name a database of the demo's own", device.ID)
 		}
 	}
 	return nil
 }
 
-// broker is the outside one when it is named, else one inside this process.
-func (d *demoCommand) broker(log *slog.Logger) (url string, end func() error, err error) {
-	if url := os.Getenv("SUREHAND_MQTT_URL"); url != "" {
-		return url, func() error { return nil }, nil
+// broker is the outside one when it is named, else one inside this process, which can be taken away.
+func (d *demo) broker(context.Context) error {
+	if d.brokerURL = os.Getenv("SUREHAND_MQTT_URL"); d.brokerURL != "" {
+		return nil
 	}
-	if !d.Verbose { // its warnings are about itself, not about the greenhouse
+	log := d.log
+	if !d.Verbose { // its warnings are about itself, not about the plant
 		log = observe.NewLogger(os.Stderr, slog.LevelError)
 	}
 	broker, err := embedded.StartBroker("127.0.0.1:0", log)
 	if err != nil {
-		return "", nil, err
-	}
-	return broker.URL(), broker.Stop, nil
-}
-
-// demoEnvironment is the process's environment with the demo's own parts in place.
-func demoEnvironment(databaseURL, brokerURL, listen string) func(string) (string, bool) {
-	own := map[string]string{"SUREHAND_DATABASE_URL": databaseURL, "SUREHAND_MQTT_URL": brokerURL, "SUREHAND_HTTP_LISTEN": listen}
-	return func(name string) (string, bool) {
-		if v, ok := own[name]; ok {
-			return v, true
-		}
-		return os.LookupEnv(name)
-	}
-}
-
-// furnish imports the greenhouse, as an engineer would.
-func (d *demoCommand) furnish(ctx context.Context, s *service.Service) error {
-	devices, problems := config.Devices(greenhouse)
-	if len(problems) > 0 {
-		return fmt.Errorf("greenhouse.yaml, line %d: %s", problems[0].Line, problems[0].Detail)
-	}
-	outcome, err := s.Decide(ctx, "demo", devices)
-	if err != nil {
 		return err
 	}
-	if outcome.Code != message.Accepted {
-		return fmt.Errorf("the greenhouse was not taken: %s %v", outcome.Detail, outcome.Problems)
-	}
+	d.brokerURL = broker.URL()
+	d.ends = append(d.ends, func() error { return broker.Stop() })
 	return nil
 }
 
-func (d *demoCommand) explain(address, databaseURL, brokerURL string) {
-	base := "http://" + address
+func (d *demo) explain() {
 	fmt.Fprintf(os.Stderr, `
 Database %[3]s
 Broker   %[4]s
 
-A greenhouse of ten devices is running. Surehand reads them over MQTT, fires its
-rules, sends commands, and calls a command applied only with proof. Look at it:
+Open  http://%[1]s
 
-  curl -s %[1]s/api/v1/devices                        the devices
-  curl -s %[1]s/api/v1/devices/climate                one of them, with what was last seen of it
-  curl -s '%[1]s/api/v1/commands?limit=5'             the newest commands and their states
-  curl -s %[1]s/api/v1/commands/ID/timeline           everything about one of them (an id from the line above)
-  curl -s '%[1]s/api/v1/executions?limit=5'           why a rule did, or did not, do something
-  curl -N %[1]s/api/v1/stream                         all of it as it happens
-  curl -s %[1]s/metrics | grep ^surehand_             the figures
+A line (dock, buffer, code reader, lathe, mill, oven, gauge, marker, one robot) and %[5]d greenhouse devices are
+running at %[6]g times the speed of a real plant. Surehand moves the parts, fires the rules, and calls nothing done without proof. Break it, on the page or here:
 
-Switch something by hand:
+  .state/bin/surehand-lab fault                        what can go wrong
+  .state/bin/surehand-lab fault kill:surehand          kill -9, started again after %[7]s (now process %[2]d)
+  .state/bin/surehand-lab fault cut:mill on            the mill's cable is pulled; "off" puts it back
+  .state/bin/surehand-lab world                        where every part really is
 
-  curl -s %[1]s/api/v1/commands -H 'Content-Type: application/json' \
-       -H "Idempotency-Key: $(date +%%s)" -d '{"endpoint":"heater-1/on","value":true}'
+Nothing is fired twice, nothing is lost; what cannot be known becomes a question on the page. Ctrl-C ends it.
 
-Break it: kill -9 %[2]d while commands are in flight, and start it again. Nothing is fired twice, nothing
-is lost. The simulated devices die with it, so a command that was acknowledged may stay uncertain: nobody can
-know. It lets its endpoint go to the next command after about a minute and a half; a person who has looked may
-POST {"verdict":"applied","reason":"..."} to /api/v1/commands/ID/verdict. Ctrl-C ends it.
-
-`, base, os.Getpid(), place(databaseURL), brokerURL)
+`, d.Listen, d.surehand.PID(), place(d.databaseURL), d.brokerURL, 10*d.Houses, d.Speed, lab.RestartAfter)
 }
 
 // place is a database without its password.

@@ -11,8 +11,11 @@ import (
 )
 
 type commands struct {
-	Demo demoCommand `cmd:"" help:"Run a small greenhouse: database, broker, ten simulated devices, and Surehand driving them."`
-	Line lineCommand `cmd:"" help:"Simulate the machines, the robot and the scanner of a plant file on the wire, with faults at the keyboard."`
+	Demo  demoCommand  `cmd:"" help:"Run a production line and greenhouses: database, broker, simulators, and Surehand driving them."`
+	Fault faultCommand `cmd:"" help:"List what can go wrong in the running demo, or let it."`
+	World worldCommand `cmd:"" help:"Tell where every part of the running demo really is."`
+	Serve serveCommand `cmd:"" hidden:"" help:"Surehand as the demo runs it."`
+	Line  lineCommand  `cmd:"" help:"Simulate the machines, the robot and the scanner of a plant file on the wire, with faults at the keyboard."`
 }
 
 func main() {

@@ -8,20 +8,9 @@ import (
 	"time"
 )
 
-// Serials and endpoint keys of the demo greenhouse. Sensors are class C (they take no commands), actuators class A.
-//
-//	greenhouse-climate   temperature (°C), humidity (%)
-//	greenhouse-light     illuminance (lx)
-//	greenhouse-soil-1/2  moisture (%)
-//	greenhouse-fan-1     running (bool), speed (0 to 100 %, 100 at first)
-//	greenhouse-valve-1/2 open (bool)
-//	greenhouse-heater-1  on (bool)
-//	greenhouse-lamp-1    level (0 to 100 %)
-//	greenhouse-pump-1    running (bool), tank (%, sensor)
-const greenhousePrefix = "greenhouse-"
-
 // GreenhouseOptions describe the demo. The zero value of each field has the default named at it.
 type GreenhouseOptions struct {
+	Name      string // what the serial numbers begin with: greenhouse
 	BrokerURL string
 	Prefix    string
 	Username  string
@@ -33,7 +22,19 @@ type GreenhouseOptions struct {
 	TruthLog  *TruthLog
 }
 
-// Greenhouse is ten devices around one model of a small warm house. The model never comes to rest: without the fan it
+// Greenhouse is ten devices, with these serial numbers behind its name and these endpoint keys. Sensors are class C (they
+// take no commands), actuators class A.
+//
+//	-climate   temperature (°C), humidity (%)
+//	-light     illuminance (lx)
+//	-soil-1/2  moisture (%)
+//	-fan-1     running (bool), speed (0 to 100 %, 100 at first)
+//	-valve-1/2 open (bool)
+//	-heater-1  on (bool)
+//	-lamp-1    level (0 to 100 %)
+//	-pump-1    running (bool), tank (%, sensor)
+//
+// All are around one model of a small warm house. It never comes to rest: without the fan it
 // settles above 30 °C by day and night and with it below 23 °C, and soil always dries, so that rules with a band
 // (above 28 fan on, below 24 off; moisture below 30 valve open, above 60 closed) keep switching for ever.
 type Greenhouse struct {
@@ -47,6 +48,7 @@ type Greenhouse struct {
 
 // NewGreenhouse builds the devices and the model, at rest.
 func NewGreenhouse(o GreenhouseOptions) (*Greenhouse, error) {
+	setDefault(&o.Name, "greenhouse")
 	setDefault(&o.Speed, 10)
 	setDefault(&o.Period, time.Second)
 	g := &Greenhouse{options: o, model: newClimate(o.Seed)}
@@ -85,7 +87,7 @@ func greenhouseDevices(o GreenhouseOptions) []Options {
 	var out []Options
 	for _, l := range list {
 		out = append(out, Options{
-			Serial: greenhousePrefix + l.name, Prefix: o.Prefix, BrokerURL: o.BrokerURL, Username: o.Username,
+			Serial: o.Name + "-" + l.name, Prefix: o.Prefix, BrokerURL: o.BrokerURL, Username: o.Username,
 			Password: o.Password, Class: l.class, Endpoints: l.endpoints, TelemetryPeriod: o.Period,
 			ApplyDelay: 200 * time.Millisecond, Seed: o.Seed, TruthLog: o.TruthLog,
 		})
@@ -175,7 +177,7 @@ func (g *Greenhouse) Step(by time.Duration) {
 
 // level reads an actuator as a number: a bool is 0 or 1.
 func (g *Greenhouse) level(name, key string) float64 {
-	switch v := g.Device(greenhousePrefix + name).Value(key).(type) {
+	switch v := g.Device(g.options.Name + "-" + name).Value(key).(type) {
 	case bool:
 		if v {
 			return 1
@@ -192,7 +194,7 @@ func (g *Greenhouse) show() {
 	noise := func(width float64) float64 { return (m.chance.Float64() - 0.5) * width }
 	set := func(name, key string, value float64) {
 		// The model keeps its quantities inside the endpoints' limits, and every key is one of its own.
-		_ = g.Device(greenhousePrefix+name).SetValue(key, math.Round(value*100)/100)
+		_ = g.Device(g.options.Name+"-"+name).SetValue(key, math.Round(value*100)/100)
 	}
 	set("climate", "temperature", m.temperature+noise(0.1))
 	set("climate", "humidity", m.humidity+noise(0.4))

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package lab
+
+import "syscall"
+
+func childOfOurs() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
