@@ -34,6 +34,7 @@ type cellRig struct {
 	sparse         bool                  // hold the picture against a fresh load only now and then
 	results        []message.ActionEnded // that came in, oldest first
 	wrecked        bool                  // the database was wrecked by hand: its rows contradict each other
+	published      []plant.Publish       // handed out for devices, and not taken yet
 }
 
 const cellStart = "2026-11-30T06:00:00Z"
@@ -100,6 +101,9 @@ func (r *cellRig) hand() {
 	for _, a := range actions {
 		r.started[a.ActionKey()]++
 		require.Equal(r.t, 1, r.started[a.ActionKey()], "%s was handed out twice", a.ActionKey())
+		if p, ok := a.(plant.Publish); ok {
+			r.published = append(r.published, p)
+		}
 	}
 	r.line.Take(actions)
 }
