@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"surehand/internal/config"
+	"surehand/internal/lab"
 	"surehand/internal/message"
 	"surehand/internal/simulator/line"
 	"surehand/internal/term"
 )
 
-// lineCommand serves the machines, the robot and the scanner of a plant file on the addresses that it names.
+// lineCommand serves the machines, the robot, scanners and markers of a plant file on the addresses that it names.
 type lineCommand struct {
 	Plant string        `arg:"" help:"Plant file; what it calls a driver is simulated at the driver's address." default:"docs/examples/plant.yaml" type:"existingfile"`
 	Move  time.Duration `help:"How long a robot move takes." default:"2s"`
@@ -30,12 +31,13 @@ type lineCommand struct {
 const lineHelp = `Commands, one a line:
   arrive N              a pallet with N parts is set on the dock (tell Surehand: surehand pallet arrived …)
   show                  where every part really is
-  cut NAME, restore NAME       the network link of the robot, a machine or a scanner, by its id in the plant file
-  freeze NAME, thaw NAME       the program of the robot or a machine; a scanner has none
-  restart NAME          the controller of the robot or a machine, which keeps its memory; a scanner has none
+  cut NAME, restore NAME       the network link of the robot, a machine, a scanner or a marker, by its id in the plant file
+  freeze NAME, thaw NAME       the program of the robot or a machine; a scanner and a marker have none
+  restart NAME          the controller of the robot, a machine or a marker, which keeps its memory; a scanner has none
   stick, free           the robot's next action hangs with the part in the gripper; it goes on
   fail                  the robot's next action ends with an error, the part in the gripper
   noread [NAME]         the next scan of a scanner, or of each, reads nothing
+  failmark, losemark    the next mark of each marker fails, or its answer is lost
   move FROM TO          a person moves a part, by the numbers of the plant file (0: gripper)
   take NUMBER           a person takes a part out
   quit
@@ -84,9 +86,9 @@ func (l *lineCommand) Run() error {
 
 // simulated is a running world, with the names that the plant file gives.
 type simulated struct {
-	world              *line.World
-	robot              string
-	machines, scanners []string
+	world                       *line.World
+	robot                       string
+	machines, scanners, markers []string
 }
 
 func (l *lineCommand) start(p message.ImportPlant) (*simulated, error) {
@@ -99,6 +101,8 @@ func (l *lineCommand) start(p message.ImportPlant) (*simulated, error) {
 			s.machines = append(s.machines, string(e.ID))
 		case term.KindScanner:
 			s.scanners = append(s.scanners, string(e.ID))
+		case term.KindMarker:
+			s.markers = append(s.markers, string(e.ID))
 		}
 	}
 	var err error
@@ -107,27 +111,8 @@ func (l *lineCommand) start(p message.ImportPlant) (*simulated, error) {
 }
 
 func (l *lineCommand) options(p message.ImportPlant) line.Options {
-	c := p.Cell.Config
-	o := line.Options{Dock: line.Row{First: uint16(c.Dock.First), Count: c.Dock.Count}, Buffer: line.Row{First: uint16(c.Buffer.First), Count: c.Buffer.Count},
-		Exit: uint16(c.Exit), Speed: l.Speed,
-		PartCode:    func(pallet, place int) string { return fmt.Sprintf("HS-%d%02d", pallet, place) },
-		OnViolation: func(v line.Violation) { fmt.Printf("VIOLATION: %+v\n", v) }}
-	wire := func(d term.DriverConfig) line.ModbusOptions {
-		d = d.WithDefaults()
-		return line.ModbusOptions{Listen: d.Address, Unit: uint8(d.Unit), Command: uint16(d.Command), Status: uint16(d.Status), LowWordFirst: d.WordOrder == "low"}
-	}
-	for _, e := range p.Equipment {
-		switch e.Kind {
-		case term.KindRobot:
-			o.Robot = line.RobotOptions{MoveTime: l.Move, Modbus: wire(e.Config.Driver)}
-		case term.KindMachine:
-			o.Machines = append(o.Machines, line.MachineOptions{Name: string(e.ID), First: uint16(e.Config.First), Slots: max(1, e.Config.Slots), Batch: e.Config.Batch,
-				CycleTime: l.Cycle, Modbus: wire(e.Config.Driver)})
-		case term.KindScanner:
-			o.Scanners = append(o.Scanners, line.ScannerOptions{Name: string(e.ID), Place: uint16(e.Config.First), Listen: e.Config.Driver.Address,
-				Trigger: e.Config.Driver.WithDefaults().Trigger, ScanTime: 300 * time.Millisecond})
-		}
-	}
+	o := lab.LineOptions(p, lab.Pace{Move: l.Move, Cycle: l.Cycle, Scan: 300 * time.Millisecond, Mark: time.Second, Speed: l.Speed})
+	o.OnViolation = func(v line.Violation) { fmt.Printf("VIOLATION: %+v\n", v) }
 	return o
 }
 
@@ -179,6 +164,10 @@ func (s *simulated) obey(out io.Writer, words []string) {
 		w.Robot().SetFaults(line.RobotFaults{FailAfterPick: 1, Strikes: 1})
 	case "noread":
 		err = s.noRead(argument(1))
+	case "failmark":
+		err = s.disturbMarks(line.MarkerFaults{Fail: 1, Strikes: 1})
+	case "losemark":
+		err = s.disturbMarks(line.MarkerFaults{LoseAnswer: 1, Strikes: 1})
 	case "move":
 		from, to := number(1, "where from"), number(2, "where to")
 		if err == nil {
@@ -213,12 +202,14 @@ func (s *simulated) disturb(what, name string) error {
 	switch {
 	case slices.Contains(s.scanners, name):
 		return s.disturbScanner(what, name)
+	case slices.Contains(s.markers, name):
+		return s.disturbMarker(what, name)
 	case slices.Contains(s.machines, name):
 		c = s.world.Machine(name)
 	case name == s.robot:
 		c = s.world.Robot()
 	default:
-		return s.unknown(name, append([]string{s.robot}, append(slices.Clone(s.machines), s.scanners...)...))
+		return s.unknown(name, slices.Concat([]string{s.robot}, s.machines, s.scanners, s.markers))
 	}
 	switch what {
 	case "cut":
@@ -245,6 +236,31 @@ func (s *simulated) disturbScanner(what, name string) error {
 		return scanner.Restore()
 	}
 	return fmt.Errorf("%s is a scanner and has no program to %s: cut, restore and noread are what can be done to it", name, what)
+}
+
+func (s *simulated) disturbMarker(what, name string) error {
+	marker := s.world.Marker(name)
+	switch what {
+	case "cut":
+		marker.Cut()
+		return nil
+	case "restore":
+		return marker.Restore()
+	case "restart":
+		return marker.Restart()
+	}
+	return fmt.Errorf("%s is a marker and has no program to %s: cut, restore, restart, failmark and losemark are what can be done to it", name, what)
+}
+
+// disturbMarks sets what goes wrong with the next mark of each marker.
+func (s *simulated) disturbMarks(f line.MarkerFaults) error {
+	for _, name := range s.markers {
+		s.world.Marker(name).SetFaults(f)
+	}
+	if len(s.markers) == 0 {
+		return errors.New("the plant file has no marker")
+	}
+	return nil
 }
 
 // noRead lets the next scan of one scanner, or of each, read nothing.

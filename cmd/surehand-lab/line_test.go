@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"surehand/internal/config"
+	"surehand/internal/message"
 	"surehand/internal/term"
 )
 
@@ -22,6 +23,7 @@ func simulate(t *testing.T) *simulated {
 	require.NoError(t, err)
 	plant, problems := config.Plant(file)
 	require.Empty(t, problems)
+	plant.Equipment = append(plant.Equipment, message.ImportEquipment{ID: "laser", Kind: term.KindMarker, Config: term.EquipmentConfig{First: 82}})
 	for i := range plant.Equipment {
 		e := &plant.Equipment[i]
 		e.Config.Driver.Address = "127.0.0.1:0"
@@ -49,14 +51,16 @@ func (s *simulated) told(words string) string {
 func TestNamesAreThoseOfThePlantFile(t *testing.T) {
 	s := simulate(t)
 	for _, words := range []string{"cut arm", "restore arm", "freeze scan-mill", "thaw scan-mill", "restart scan-mill", "cut scan-mill", "restore scan-mill",
-		"cut camera", "restore camera", "noread", "noread camera"} {
+		"cut camera", "restore camera", "noread", "noread camera",
+		"cut laser", "restore laser", "restart laser", "failmark", "losemark"} {
 		require.Equal(t, "ok\n", s.told(words), words)
 	}
 	for words, want := range map[string]string{
 		"freeze camera":  "camera is a scanner and has no program to freeze",
 		"thaw camera":    "camera is a scanner and has no program to thaw",
 		"restart camera": "camera is a scanner and has no program to restart",
-		"cut robot":      `"robot" is none of: arm, scan-lathe, scan-mill, scan-oven, camera`,
+		"cut robot":      `"robot" is none of: arm, scan-lathe, scan-mill, scan-oven, camera, laser`,
+		"freeze laser":   "laser is a marker and has no program to freeze",
 		"cut":            `"" is none of`,
 		"noread arm":     `"arm" is none of: camera`,
 		"help":           "Commands, one a line",

@@ -84,16 +84,20 @@ func (p *Plant) wired(e equipment) wired {
 		return p.World.Robot()
 	case term.KindScanner:
 		return p.World.Scanner(e.id)
+	case term.KindMarker:
+		return p.World.Marker(e.id)
 	}
 	return p.World.Machine(e.id)
 }
 
-// programmed is what the robot and machines have: a program that can stand still, and power that can fail.
-type programmed interface {
-	Freeze()
-	Thaw()
-	Restart(...line.Memory) error
-}
+// frozen is what has a program that can stand still, powered what has power that can fail.
+type (
+	frozen interface {
+		Freeze()
+		Thaw()
+	}
+	powered interface{ Restart(...line.Memory) error }
+)
 
 func (p *Plant) everyFault() (all []*fault) {
 	add := func(id, group, label, kind string, set func(on bool) error) {
@@ -108,7 +112,7 @@ func (p *Plant) everyFault() (all []*fault) {
 			}
 			return w.Restore()
 		})
-		if c, ok := w.(programmed); ok {
+		if c, ok := w.(frozen); ok {
 			add("freeze:"+e.id, e.name, "Program stands still", Switch, func(on bool) error {
 				if on {
 					c.Freeze()
@@ -117,6 +121,8 @@ func (p *Plant) everyFault() (all []*fault) {
 				}
 				return nil
 			})
+		}
+		if c, ok := w.(powered); ok {
 			add("restart:"+e.id, e.name, "Controller loses power for a moment", Once, func(bool) error { return c.Restart() })
 		}
 		switch e.kind {
@@ -129,6 +135,8 @@ func (p *Plant) everyFault() (all []*fault) {
 				p.World.Scanner(e.id).SetFaults(line.ScannerFaults{NoRead: 1, Strikes: 1})
 				return nil
 			})
+		case term.KindMarker:
+			p.markerFaults(e, add)
 		}
 	}
 	p.deviceFaults(add)
@@ -156,6 +164,23 @@ func (p *Plant) robotFaults(e equipment, add adder) {
 	next("drop", "Loses the next part", line.RobotFaults{LosePart: 1})
 	add("lose-answer:"+e.id, e.name, "The answer to the next start is lost", Once, func(bool) error {
 		r.SetLinkFaults(line.LinkFaults{LoseGoAnswer: 1, Strikes: 1})
+		return nil
+	})
+}
+
+func (p *Plant) markerFaults(e equipment, add adder) {
+	m := p.World.Marker(e.id)
+	next := func(id, label string, f line.MarkerFaults) {
+		f.Strikes = 1
+		add(id+":"+e.id, e.name, label, Once, func(bool) error { m.SetFaults(f); return nil })
+	}
+	next("fail", "Next mark fails", line.MarkerFaults{Fail: 1})
+	next("lose-answer", "The answer to the next mark is lost", line.MarkerFaults{LoseAnswer: 1})
+	add("stick:"+e.id, e.name, "Next mark never ends", Switch, func(on bool) error {
+		m.SetFaults(line.MarkerFaults{Stick: rate(on), Strikes: 1})
+		if !on {
+			m.Free()
+		}
 		return nil
 	})
 }

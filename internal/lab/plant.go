@@ -141,6 +141,9 @@ func (p *Plant) open(was kept) (*line.World, error) {
 	for i, s := range o.Scanners {
 		o.Scanners[i].Listen = was.Ports[s.Name]
 	}
+	for i, m := range o.Markers {
+		o.Markers[i].Listen = was.Ports[m.Name]
+	}
 	first := was.Pallets
 	o.PartCode = func(pallet, place int) string { return fmt.Sprintf("HS-%d%02d", first+pallet, place) }
 	world, err := line.Start(o)

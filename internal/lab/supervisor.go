@@ -16,6 +16,9 @@ import (
 // RestartAfter is how long a Surehand that has ended stays ended, so that a person sees what that looks like.
 const RestartAfter = 6 * time.Second
 
+// comesUpWithin: a first process that fails before is not set up right, and starting it again would not help.
+const comesUpWithin = 10 * time.Second
+
 // frozenFor is how long a freeze of Surehand lasts.
 const frozenFor = 10 * time.Second
 
@@ -23,6 +26,7 @@ const frozenFor = 10 * time.Second
 type Supervisor struct {
 	command func() *exec.Cmd
 	tell    io.Writer
+	pause   time.Duration // RestartAfter
 
 	mu      sync.Mutex
 	process *os.Process
@@ -31,7 +35,7 @@ type Supervisor struct {
 
 // NewSupervisor makes one; command gives the process anew for each start.
 func NewSupervisor(p *Plant, tell io.Writer, command func() *exec.Cmd) *Supervisor {
-	s := &Supervisor{command: command, tell: tell}
+	s := &Supervisor{command: command, tell: tell, pause: RestartAfter}
 	p.Add(Fault{ID: "kill:surehand", Group: "Surehand", Label: fmt.Sprintf("kill -9; it is started again %s later", RestartAfter), Kind: Once}, func(bool) error { return s.signal(syscall.SIGKILL) })
 	p.Add(Fault{ID: "freeze:surehand", Group: "Surehand", Label: fmt.Sprintf("Stands still for %s (SIGSTOP)", frozenFor), Kind: Once}, func(bool) error { return s.freeze() })
 	return s
@@ -85,7 +89,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 		select {
 		case err := <-ended:
 			s.set(nil)
-			if first && time.Since(started) < RestartAfter && c.ProcessState.ExitCode() > 0 {
+			if first && time.Since(started) < comesUpWithin && c.ProcessState.ExitCode() > 0 {
 				return fmt.Errorf("surehand did not come up: %w", err)
 			}
 			fmt.Fprintf(s.tell, "\nSurehand has ended (%s). It is started again in %s.\n", c.ProcessState, RestartAfter)
@@ -96,7 +100,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 			s.set(nil)
 			return nil
 		}
-		again := time.NewTimer(RestartAfter)
+		again := time.NewTimer(s.pause)
 		select {
 		case <-again.C:
 		case <-ctx.Done():

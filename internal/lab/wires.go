@@ -39,6 +39,8 @@ func LineOptions(p message.ImportPlant, pace Pace) line.Options {
 		case term.KindScanner:
 			o.Scanners = append(o.Scanners, line.ScannerOptions{Name: string(e.ID), Place: uint16(d.First), Listen: d.Driver.Address,
 				Trigger: d.Driver.Trigger, ScanTime: pace.Scan})
+		case term.KindMarker:
+			o.Markers = append(o.Markers, line.MarkerOptions{Name: string(e.ID), Place: uint16(d.First), Listen: d.Driver.Address, MarkTime: pace.Mark})
 		}
 	}
 	return o
