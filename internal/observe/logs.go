@@ -198,11 +198,17 @@ func (t turn) attempt(c plant.Change, r *plant.Attempt) {
 	if r.Outcome != term.AttemptOpen {
 		stage = "attempt ended"
 	}
-	if r.Outcome == term.AttemptUnknown {
+	if r.Outcome == term.AttemptUnknown && !t.provenMeanwhile(r) {
 		level = slog.LevelWarn
 	}
 	t.line(level, stage, t.named(r.IntentID, keys{command: r.CommandID}), "move", c.Move, "attemptId", r.ID, "attempt", r.Number,
 		"outcome", r.Outcome, "topic", r.Topic, "qos", r.QoS, "error", r.Error)
+}
+
+// provenMeanwhile: the device's own word came before the broker's, so that nothing is in doubt.
+func (t turn) provenMeanwhile(r *plant.Attempt) bool {
+	i := t.intents[r.IntentID]
+	return i != nil && (i.State == term.Acknowledged || i.State == term.Applied)
 }
 
 func (t turn) receipt(r *plant.Receipt) {

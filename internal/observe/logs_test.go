@@ -56,6 +56,8 @@ func TestEveryStageHasItsIDs(t *testing.T) {
 		c.Changes = append(c.Changes, plant.Change{Move: "MarkX", Before: intent(term.Dispatched), After: intent(term.Acknowledged)})
 		return c
 	}
+	doubtful := change(nil, &plant.Attempt{ID: "a1", IntentID: "i1", CommandID: "c1", Outcome: term.AttemptUnknown})
+	doubtful.Changes = append(doubtful.Changes, plant.Change{Move: "Doubt", Before: intent(term.Dispatched), After: intent(term.Uncertain)})
 	all := "eventId ruleId ruleExecutionId commandIntentId deviceCommandId deviceId serialNumber"
 	for name, c := range map[string]struct {
 		turn        plant.Committed
@@ -76,7 +78,8 @@ func TestEveryStageHasItsIDs(t *testing.T) {
 		"command expired":       {change(intent(term.Retrying), intent(term.Expired)), "command", "WARN", all, ""},
 		"attempt fenced":        {with(&plant.Attempt{ID: "a1", IntentID: "i1", CommandID: "c1", Outcome: term.AttemptOpen}), "attempt fenced", "INFO", all, ""},
 		"attempt sent":          {with(&plant.Attempt{ID: "a1", IntentID: "i1", CommandID: "c1", Outcome: term.AttemptSent}), "attempt ended", "INFO", all, ""},
-		"attempt unknown":       {with(&plant.Attempt{ID: "a1", IntentID: "i1", CommandID: "c1", Outcome: term.AttemptUnknown}), "attempt ended", "WARN", all, ""},
+		"attempt unknown":       {doubtful, "attempt ended", "WARN", all, ""},
+		"attempt proven first":  {with(&plant.Attempt{ID: "a1", IntentID: "i1", CommandID: "c1", Outcome: term.AttemptUnknown}), "attempt ended", "INFO", all, ""},
 		"receipt of an ack":     {with(&plant.Receipt{ID: "p1", IntentID: "i1", DeviceID: "fan", Serial: "SN1", Type: term.ReceiptAck, Correlation: term.CorrelationTimely}), "receipt", "INFO", all, ""},
 		"receipt of a stranger": {change(nil, &plant.Receipt{ID: "p1", Serial: "SN9", Type: term.ReceiptResult, Correlation: term.CorrelationForeign}), "receipt", "INFO", "serialNumber", "commandIntentId deviceId"},
 		"contradiction":         {change(nil, &plant.Receipt{ID: "p1", IntentID: "i9", DeviceID: "fan", Type: term.ReceiptResult, Correlation: term.CorrelationContradiction}), "receipt", "WARN", "commandIntentId deviceId serialNumber", ""},
