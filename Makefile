@@ -2,7 +2,7 @@
 
 GO        ?= go
 STATE     := .state
-# Arguments of the demo, e.g. make run DEMOFLAGS='--verbose --listen 127.0.0.1:8760'
+# Arguments of the demo, e.g. make run DEMOFLAGS='--speed 5 --listen 127.0.0.1:8760'
 DEMOFLAGS ?=
 # Extra arguments for go test, e.g. make test TESTFLAGS='-run Fence ./internal/loop'
 TESTFLAGS ?= ./...
@@ -15,10 +15,10 @@ RACE      ?= auto
 help: ## explain every target
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## start the demo: database, broker, simulated devices, Surehand
+run: ## start the demo: database, broker, a simulated plant, Surehand
 	@mkdir -p $(STATE)
 	@echo "building; the first time takes minutes"
-	$(GO) build -o $(STATE)/bin/ ./cmd/surehand-lab
+	$(GO) build -o $(STATE)/bin/ ./cmd/surehand-lab ./cmd/surehand
 	@exec $(STATE)/bin/surehand-lab demo $(DEMOFLAGS)
 
 test: ## run all tests with real PostgreSQL and a real broker

@@ -202,7 +202,7 @@ func age(at, now time.Time) string {
 }
 
 type recoveryAnswer struct {
-	ID     string `arg:"" help:"The question, as 'surehand recovery list' shows it."`
+	ID     string `arg:"" help:"The question, as 'surehand recovery list' shows it; only: the one that is open."`
 	Answer string `arg:"" help:"The word of one of its answers."`
 	Reason string `help:"How you know; it stays in the record. Needed."`
 	Yes    bool   `help:"Do not ask again. The question is still shown."`
@@ -261,11 +261,21 @@ func (c *commands) agreed(already bool) error {
 	return errors.New("nothing was done")
 }
 
-// question finds an open question by its id, or by the end or beginning of it if that is of one only.
+// onlyQuestion names the one question that is open.
+const onlyQuestion = "only"
+
+// question finds an open question by its id, or by the end or beginning of it if that is of one only; "only" is the one
+// that is open.
 func (c *commands) question(id string) (api.ManualAction, error) {
 	list, err := all[api.ManualAction](c, "/manual-actions?limit=500")
 	if err != nil {
 		return api.ManualAction{}, err
+	}
+	if id == onlyQuestion {
+		if len(list) == 1 {
+			return list[0], nil
+		}
+		return api.ManualAction{}, fmt.Errorf("%s are open; %q means the one that is: see surehand recovery list", count(len(list), "question"), onlyQuestion)
 	}
 	return one(list, "question", id, func(q api.ManualAction) string { return string(q.ID) })
 }

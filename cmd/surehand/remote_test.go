@@ -207,6 +207,7 @@ func TestAnAnswerIsBoundToWhatWasShown(t *testing.T) {
 		{"", "deadbeef not_done --reason seen", "--yes says that it is meant"},
 		{"yes\n", "beef not_done --reason seen", "2 open questions"},
 		{"yes\n", "0190f3a0 not_done --reason seen", "2 open questions"},
+		{"yes\n", "only not_done --reason seen", "2 questions are open"},
 		{"yes\n", "cafe not_done --reason seen", "no open question"},
 		{"yes\n", "deadbeef scrap --reason seen", `"scrap" is none of its answers: done, not_done`},
 	} {
@@ -227,6 +228,18 @@ func TestAnAnswerIsBoundToWhatWasShown(t *testing.T) {
 	_, err := s.surehand("yes\n", "recovery", "answer", "deadbeef", "not_done", "--reason", "seen")
 	require.ErrorContains(t, err, "Nothing was done. The question is now:")
 	require.ErrorContains(t, err, "machine  busy")
+}
+
+func TestTheOnlyOpenQuestion(t *testing.T) {
+	const answered = "POST /manual-actions/" + questionID + "/answer"
+	s := &server{t: t, answers: map[string]any{"GET /manual-actions?limit=500&cursor=": api.List[api.ManualAction]{Items: []api.ManualAction{question()}},
+		answered: map[string]any{"state": "RESOLVED"}}}
+	_, err := s.surehand("yes\n", "recovery", "answer", "only", "not_done", "--reason", "seen")
+	require.NoError(t, err)
+	require.Contains(t, s.posted, answered)
+	s.answers["GET /manual-actions?limit=500&cursor="] = api.List[api.ManualAction]{}
+	_, err = s.surehand("yes\n", "recovery", "answer", "only", "not_done", "--reason", "seen")
+	require.ErrorContains(t, err, "0 questions are open")
 }
 
 func TestAFileGoesWhereItBelongs(t *testing.T) {
