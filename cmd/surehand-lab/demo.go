@@ -22,6 +22,7 @@ import (
 	"surehand/internal/embedded"
 	"surehand/internal/embedded/pgproxy"
 	"surehand/internal/lab"
+	"surehand/internal/message"
 	"surehand/internal/observe"
 )
 
@@ -32,6 +33,7 @@ type demoCommand struct {
 	Speed   float64 `help:"Plant seconds in a second, 0.1 to 100." default:"20"`
 	Houses  int     `help:"Greenhouses of ten devices each, 1 to 20." default:"5"`
 	Seed    uint64  `help:"Seed of the simulated plant." default:"1"`
+	Bare    bool    `help:"No plant: only database, broker and Surehand, for files and simulators of your own. It has a database of its own."`
 	Verbose bool    `help:"Log every stage, not only warnings."`
 }
 
@@ -80,9 +82,12 @@ func (d *demo) end() error {
 
 // world starts the simulated line and greenhouses, with the faults of everything around them.
 func (d *demo) world(ctx context.Context) error {
+	o := lab.Options{BrokerURL: d.brokerURL, Houses: d.Houses, Speed: d.Speed, Seed: d.Seed, File: filepath.Join(d.State, "plant.json")}
+	if d.Bare {
+		o = lab.Options{Speed: d.Speed, Line: &message.ImportPlant{}}
+	}
 	var err error
-	d.plant, err = lab.Start(lab.Options{BrokerURL: d.brokerURL, Houses: d.Houses, Speed: d.Speed, Seed: d.Seed, File: filepath.Join(d.State, "plant.json")})
-	if err != nil {
+	if d.plant, err = lab.Start(o); err != nil {
 		return err
 	}
 	d.ends = append(d.ends, func() error { d.plant.Close(); return nil })
@@ -110,7 +115,10 @@ func (d *demo) serve(ctx context.Context, stop func()) error {
 	}
 	surehand := lab.Client{Base: "http://" + d.Listen}
 	d.surehand = lab.NewSupervisor(d.plant, os.Stderr, d.command)
-	shift := lab.NewShift(d.plant, surehand, d.log)
+	var shift *lab.Shift
+	if !d.Bare {
+		shift = lab.NewShift(d.plant, surehand, d.log)
+	}
 	server := &http.Server{Handler: d.plant.Handler(), ReadHeaderTimeout: 5 * time.Second}
 
 	var running sync.WaitGroup
@@ -134,6 +142,10 @@ func (d *demo) serve(ctx context.Context, stop func()) error {
 	start(func(ctx context.Context) error {
 		if err := surehand.Ready(ctx); err != nil {
 			return err
+		}
+		if d.Bare {
+			d.explainBare()
+			return nil
 		}
 		if err := d.furnish(ctx, surehand); err != nil {
 			return err
@@ -201,10 +213,14 @@ func (d *demo) database(ctx context.Context) error {
 		defer cancel()
 		return server.Stop(stopping)
 	})
-	if err := server.CreateDatabase(ctx, "surehand"); err != nil {
+	name := "surehand"
+	if d.Bare {
+		name = "bare"
+	}
+	if err := server.CreateDatabase(ctx, name); err != nil {
 		return err
 	}
-	d.databaseURL = server.URL("surehand")
+	d.databaseURL = server.URL(name)
 	return migrate.Up(ctx, d.databaseURL, d.log)
 }
 
@@ -280,6 +296,18 @@ running at %[6]g times the speed of a real plant. Surehand moves the parts, fire
 Nothing is fired twice, nothing is lost; what cannot be known becomes a question on the page. Ctrl-C ends it.
 
 `, d.Listen, d.surehand.PID(), place(d.databaseURL), d.brokerURL, 10*d.Houses, d.Speed, lab.RestartAfter)
+}
+
+func (d *demo) explainBare() {
+	fmt.Fprintf(os.Stderr, `
+Database %[2]s
+Broker   %[3]s
+
+Open  http://%[1]s
+
+Surehand runs with nothing to do. Tell it a device file or a plant file: .state/bin/surehand import FILE. Ctrl-C ends it.
+
+`, d.Listen, place(d.databaseURL), d.brokerURL)
 }
 
 // place is a database without its password.

@@ -66,11 +66,18 @@ func (f *faultCommand) list() error {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return err
 	}
+	return listFaults(os.Stdout, all)
+}
+
+// listFaults writes them in their groups.
+func listFaults(out io.Writer, all []lab.Fault) error {
 	group := ""
 	for _, one := range all {
 		if one.Group != group {
 			group = one.Group
-			fmt.Println(group)
+			if _, err := fmt.Fprintln(out, group); err != nil {
+				return err
+			}
 		}
 		state := ""
 		switch {
@@ -79,7 +86,9 @@ func (f *faultCommand) list() error {
 		case one.Kind == lab.Once:
 			state = "  (once)"
 		}
-		fmt.Printf("  %-22s %s%s\n", one.ID, one.Label, state)
+		if _, err := fmt.Fprintf(out, "  %-22s %s%s\n", one.ID, one.Label, state); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"surehand/internal/config"
+	"surehand/internal/lab"
 	"surehand/internal/message"
 	"surehand/internal/term"
 )
 
-// simulate starts the example's plant on free ports, with names that say nothing.
-func simulate(t *testing.T) *simulated {
+// simulate starts the example's plant and a marker on free ports, with names that say nothing.
+func simulate(t *testing.T) *lab.Plant {
 	t.Helper()
 	file, err := os.ReadFile("../../docs/examples/plant.yaml")
 	require.NoError(t, err)
@@ -36,62 +37,61 @@ func simulate(t *testing.T) *simulated {
 			e.ID = "scan-" + e.ID
 		}
 	}
-	s, err := (&lineCommand{Move: time.Millisecond, Cycle: time.Millisecond, Speed: 1}).start(plant)
+	p, err := lab.Start(lab.Options{Line: &plant, Speed: 1, Pace: lab.Pace{Move: time.Millisecond, Cycle: time.Millisecond}})
 	require.NoError(t, err)
-	t.Cleanup(s.world.Close)
-	return s
+	t.Cleanup(p.Close)
+	return p
 }
 
-func (s *simulated) told(words string) string {
+func told(p *lab.Plant, words string) string {
 	var out strings.Builder
-	s.obey(&out, strings.Fields(words))
+	obey(p, &out, strings.Fields(words))
 	return out.String()
 }
 
-func TestNamesAreThoseOfThePlantFile(t *testing.T) {
-	s := simulate(t)
-	for _, words := range []string{"cut arm", "restore arm", "freeze scan-mill", "thaw scan-mill", "restart scan-mill", "cut scan-mill", "restore scan-mill",
-		"cut camera", "restore camera", "noread", "noread camera",
-		"cut laser", "restore laser", "restart laser", "failmark", "losemark"} {
-		require.Equal(t, "ok\n", s.told(words), words)
-	}
-	for words, want := range map[string]string{
-		"freeze camera":  "camera is a scanner and has no program to freeze",
-		"thaw camera":    "camera is a scanner and has no program to thaw",
-		"restart camera": "camera is a scanner and has no program to restart",
-		"cut robot":      `"robot" is none of: arm, scan-lathe, scan-mill, scan-oven, camera, laser`,
-		"freeze laser":   "laser is a marker and has no program to freeze",
-		"cut":            `"" is none of`,
-		"noread arm":     `"arm" is none of: camera`,
-		"help":           "Commands, one a line",
+func TestEveryCommandOfTheLineIsAnswered(t *testing.T) {
+	p := simulate(t)
+	require.Empty(t, told(p, ""))
+	for _, c := range []struct{ text, want string }{
+		{"arrive", `arrive needs how many parts, not ""`},
+		{"arrive 2", "on the dock: 1.1 1.2\n"},
+		{"arrive 2", "dock 1 (1) holds 1.1"},
+		{"take", `take needs where from, a number of the plant file, not ""`},
+		{"take one", `take needs where from, a number of the plant file, not "one"`},
+		{"take 1", "taken out: 1.1\n"},
+		{"take 1", "no part at"},
+		{"move 2", `move needs where to, a number of the plant file, not ""`},
+		{"move", `move needs where from`},
+		{"move 2 21", "ok\n"},
+		{"on cut:scan-mill", "ok\n"},
+		{"off cut:scan-mill", "ok\n"},
+		{"on restart:laser", "ok\n"},
+		{"on stick:arm", "ok\n"},
+		{"on freeze:camera", "there is no such fault"}, // it has no program
+		{"on cut:robot", "there is no such fault"},     // names are those of the plant file
+		{"on", "there is no such fault"},
+		{"faults", "  stick:arm"},
+		{"faults", "Hangs in the next move, with the part in the gripper  ON"},
+		{"show", "parts: buffer"},
+		{"help", "Commands, one a line"},
 	} {
-		require.Contains(t, s.told(words), want, words)
+		require.Contains(t, told(p, c.text), c.want, c.text)
 	}
 }
 
-func TestAScannerThatIsCutStaysCut(t *testing.T) {
-	s := simulate(t)
-	camera := s.world.Scanner("camera")
-	s.told("cut camera")
-	for _, words := range []string{"freeze camera", "thaw camera", "restart camera"} {
-		s.told(words)
-		c, err := net.Dial("tcp", camera.Address())
-		if err == nil {
-			_ = c.Close()
-		}
-		require.Error(t, err, words)
+// What is switched reaches the wire of the equipment that it names.
+func TestAFaultReachesTheWire(t *testing.T) {
+	p := simulate(t)
+	camera := p.World.Scanner("camera")
+	told(p, "on cut:camera")
+	c, err := net.Dial("tcp", camera.Address())
+	if err == nil {
+		_ = c.Close()
 	}
-	s.told("restore camera")
-	c, err := net.Dial("tcp", camera.Address())
-	require.NoError(t, err)
-	require.NoError(t, c.Close())
-}
-
-func TestNoReadStrikesTheScannerOfThePlant(t *testing.T) {
-	s := simulate(t)
-	s.told("noread")
-	camera := s.world.Scanner("camera")
-	c, err := net.Dial("tcp", camera.Address())
+	require.Error(t, err)
+	told(p, "off cut:camera")
+	told(p, "on noread:camera")
+	c, err = net.Dial("tcp", camera.Address())
 	require.NoError(t, err)
 	defer func() { _ = c.Close() }()
 	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))

@@ -99,7 +99,8 @@ func TestPartsStay(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "plant.json")
 	p := startPlant(t, file)
-	require.NoError(t, p.Arrive(4))
+	_, err := p.Arrive(4)
+	require.NoError(t, err)
 	for _, move := range [][2]line.Place{{1, 31}, {2, 42}, {3, line.Gripper}} {
 		require.NoError(t, p.World.Move(move[0], move[1]))
 	}
@@ -110,9 +111,10 @@ func TestPartsStay(t *testing.T) {
 	p = startPlant(t, file)
 	require.Equal(t, was, places(p))
 	require.Equal(t, ports, p.Address("mill")+p.Address("robot")+p.Address("marker"))
-	_, err := p.World.Remove(4)
+	_, err = p.World.Remove(4)
 	require.NoError(t, err)
-	require.NoError(t, p.Arrive(1))
+	_, err = p.Arrive(1)
+	require.NoError(t, err)
 	require.Equal(t, "HS-201", places(p)[1], "codes count on")
 	require.NoError(t, p.keep())
 	p.Close()

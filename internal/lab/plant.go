@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"surehand/internal/message"
 	"surehand/internal/simulator"
 	"surehand/internal/simulator/line"
 	"surehand/internal/term"
@@ -19,12 +21,18 @@ import (
 
 // Options of a plant.
 type Options struct {
-	BrokerURL string
+	BrokerURL string  // of the greenhouses
 	Houses    int     // greenhouses of ten devices each
 	Speed     float64 // plant seconds in a second, above 0
 	Seed      uint64
 	// File keeps where the parts are, and the ports; empty: nowhere.
 	File string
+	// Line is a plant whose equipment is simulated at the addresses that its drivers name, at this pace; nil: the demo's own
+	// line, at ports that it picks.
+	Line *message.ImportPlant
+	Pace Pace
+	// OnViolation is told what must never happen in a plant; nil: only the world tells.
+	OnViolation func(line.Violation)
 }
 
 // Plant is the running world of the demo.
@@ -106,48 +114,49 @@ func Start(o Options) (*Plant, error) {
 	return p, nil
 }
 
-// open starts the line at the ports it had; where one is taken meanwhile, at free ones.
-func (p *Plant) open(was kept) (*line.World, error) {
-	at := func(id string) string {
-		if a := was.Ports[id]; a != "" {
-			return a
-		}
-		return id + ":1" // some address; it is not listened on
-	}
-	file, err := PlantFile(p.o.Speed, at)
+// own is the demo's line, at the ports that it had.
+func own(speed float64, ports map[string]string) (line.Options, message.ImportPlant, error) {
+	file, err := PlantFile(speed, func(id string) string { return id + ":1" }) // some address; it is not listened on
 	if err != nil {
-		return nil, err
+		return line.Options{}, message.ImportPlant{}, err
 	}
 	plant, err := parsePlant(file)
 	if err != nil {
+		return line.Options{}, plant, err
+	}
+	for i := range plant.Equipment {
+		e := &plant.Equipment[i]
+		e.Config.Driver.Address = ports[string(e.ID)]
+	}
+	return LineOptions(plant, pace(speed)), plant, nil
+}
+
+// open starts the line at the ports it had; where one is taken meanwhile, at free ones.
+func (p *Plant) open(was kept) (*line.World, error) {
+	var o line.Options
+	var plant message.ImportPlant
+	var err error
+	if p.o.Line != nil {
+		p.o.Pace.Speed = p.o.Speed
+		plant, o = *p.o.Line, LineOptions(*p.o.Line, p.o.Pace)
+	} else if o, plant, err = own(p.o.Speed, was.Ports); err != nil {
 		return nil, err
 	}
-	o := LineOptions(plant, pace(p.o.Speed))
+	o.OnViolation = p.o.OnViolation
 	o.Seed, o.TruthSize = p.o.Seed, 500
 	p.exit, p.equipment = line.Place(o.Exit), nil
 	p.dock.first, p.dock.count = line.Place(o.Dock.First), o.Dock.Count
 	for _, e := range plant.Equipment {
-		p.equipment = append(p.equipment, equipment{id: string(e.ID), name: e.Name, kind: e.Kind})
-	}
-	for i, m := range o.Machines {
-		for j := range p.equipment {
-			if p.equipment[j].id == m.Name {
-				p.equipment[j].inspects = m.Inspects
-			}
+		known := equipment{id: string(e.ID), name: cmp.Or(e.Name, string(e.ID)), kind: e.Kind}
+		for _, m := range o.Machines {
+			known.inspects = known.inspects || m.Name == known.id && m.Inspects
 		}
-		o.Machines[i].Modbus.Listen = was.Ports[m.Name]
-	}
-	o.Robot.Modbus.Listen = was.Ports[line.RobotName]
-	for i, s := range o.Scanners {
-		o.Scanners[i].Listen = was.Ports[s.Name]
-	}
-	for i, m := range o.Markers {
-		o.Markers[i].Listen = was.Ports[m.Name]
+		p.equipment = append(p.equipment, known)
 	}
 	first := was.Pallets
 	o.PartCode = func(pallet, place int) string { return fmt.Sprintf("HS-%d%02d", first+pallet, place) }
 	world, err := line.Start(o)
-	if err != nil && len(was.Ports) > 0 {
+	if err != nil && len(was.Ports) > 0 && p.o.Line == nil {
 		was.Ports = nil
 		return p.open(was)
 	}
@@ -184,15 +193,15 @@ func (p *Plant) Run(ctx context.Context) error {
 	}
 }
 
-// Arrive sets a pallet with n raw parts on the dock.
-func (p *Plant) Arrive(n int) error {
+// Arrive sets a pallet with n raw parts on the dock, and says how they are called.
+func (p *Plant) Arrive(n int) ([]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, err := p.World.Arrive(n); err != nil {
-		return err
+	ids, err := p.World.Arrive(n)
+	if err == nil {
+		p.pallets++
 	}
-	p.pallets++
-	return nil
+	return ids, err
 }
 
 // AtDock counts the parts on the dock.

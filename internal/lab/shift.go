@@ -149,7 +149,7 @@ func (s *Shift) bring(ctx context.Context, orders []shownOrder) error {
 			continue
 		}
 		if s.plant.AtDock() == 0 {
-			if err := s.plant.Arrive(o.Planned); err != nil {
+			if _, err := s.plant.Arrive(o.Planned); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"time"
 
 	"surehand/internal/message"
@@ -21,7 +20,7 @@ type Pace struct {
 func LineOptions(p message.ImportPlant, pace Pace) line.Options {
 	c := p.Cell.Config
 	o := line.Options{Dock: line.Row{First: uint16(c.Dock.First), Count: c.Dock.Count}, Buffer: line.Row{First: uint16(c.Buffer.First), Count: c.Buffer.Count},
-		Exit: uint16(c.Exit), Speed: pace.Speed, PartCode: func(pallet, place int) string { return fmt.Sprintf("HS-%d%02d", pallet, place) }}
+		Exit: uint16(c.Exit), Speed: pace.Speed}
 	inspects := map[string]bool{}
 	for _, r := range p.Routes {
 		for _, s := range r.Steps {
