@@ -43,6 +43,7 @@ type demo struct {
 	log         *slog.Logger
 	databaseURL string
 	brokerURL   string
+	mosquitto   *embedded.Mosquitto // nil: an outside one
 	plant       *lab.Plant
 	surehand    *lab.Supervisor
 	ends        []func() error
@@ -91,6 +92,21 @@ func (d *demo) world(ctx context.Context) error {
 		return err
 	}
 	d.ends = append(d.ends, func() error { d.plant.Close(); return nil })
+	if d.mosquitto != nil {
+		d.plant.Add(lab.Fault{ID: "kill:broker", Group: "Broker", Label: "kill -9, started again at once", Kind: lab.Once}, func(bool) error {
+			again, cancel := context.WithTimeout(ctx, 10*time.Second)
+			defer cancel()
+			if err := d.mosquitto.Kill(); err != nil {
+				return err
+			}
+			return d.mosquitto.Restart(again)
+		})
+		d.plant.Add(lab.Fault{ID: "wipe:broker", Group: "Broker", Label: "kill -9, and it comes back without its sessions", Kind: lab.Once}, func(bool) error {
+			again, cancel := context.WithTimeout(ctx, 10*time.Second)
+			defer cancel()
+			return d.mosquitto.RestartEmpty(again)
+		})
+	}
 	proxy, err := pgproxy.Start(d.databaseURL)
 	if err != nil {
 		return err
@@ -260,21 +276,29 @@ func (d *demo) onlyTheDemos(ctx context.Context, url string) error {
 	return nil
 }
 
-// broker is the outside one when it is named, else one inside this process, which can be taken away.
-func (d *demo) broker(context.Context) error {
+// broker is the outside one when it is named, else a mosquitto of the demo's own, which can be taken away. Its sessions end
+// with the demo, as its devices do.
+func (d *demo) broker(ctx context.Context) error {
 	if d.brokerURL = os.Getenv("SUREHAND_MQTT_URL"); d.brokerURL != "" {
 		return nil
 	}
-	log := d.log
-	if !d.Verbose { // its warnings are about itself, not about the plant
-		log = observe.NewLogger(os.Stderr, slog.LevelError)
-	}
-	broker, err := embedded.StartBroker("127.0.0.1:0", log)
+	dir, err := os.MkdirTemp("", "surehand-demo-")
 	if err != nil {
 		return err
 	}
-	d.brokerURL = broker.URL()
-	d.ends = append(d.ends, func() error { return broker.Stop() })
+	d.ends = append(d.ends, func() error { return os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil { // root runs it as another user
+		return err
+	}
+	if d.mosquitto, err = embedded.StartMosquitto(ctx, embedded.MosquittoOptions{Dir: filepath.Join(dir, "mosquitto"), Log: d.log}); err != nil {
+		return err
+	}
+	d.ends = append(d.ends, func() error {
+		stopping, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		return d.mosquitto.Stop(stopping)
+	})
+	d.brokerURL = d.mosquitto.URL()
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"surehand/internal/config"
-	"surehand/internal/embedded"
+	"surehand/internal/embedded/embeddedtest"
 	"surehand/internal/production"
 	"surehand/internal/simulator/line"
 )
@@ -39,10 +39,7 @@ func TestFilesAreRight(t *testing.T) {
 
 func startPlant(t *testing.T, file string) *Plant {
 	t.Helper()
-	broker, err := embedded.StartBroker("127.0.0.1:0", nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, broker.Stop()) })
-	p, err := Start(Options{BrokerURL: broker.URL(), Houses: 1, Speed: 100, Seed: 1, File: file})
+	p, err := Start(Options{BrokerURL: embeddedtest.Broker(t).URL(), Houses: 1, Speed: 100, Seed: 1, File: file})
 	require.NoError(t, err)
 	return p
 }
