@@ -3,10 +3,8 @@ package stories
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -14,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"surehand/internal/stories/npmtest"
 )
 
 // proves D-3, D-7, D-12, D-14, D-15
@@ -56,26 +56,10 @@ func TestDeviceOfAnotherLanguageIsUnderstood(t *testing.T) {
 // npm is a folder with an npm package and a script of testdata that uses it.
 func npm(t *testing.T, pkg, script string) string {
 	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			missing := "NO JAVASCRIPT DEVICE in this run: " + program + " is not installed (Debian: 'apt-get install nodejs npm')"
-			if os.Getenv("CI") == "true" {
-				t.Fatal(missing)
-			}
-			t.Log(missing)
-			_, _ = os.Stderr.WriteString("*** " + missing + "\n") // also without -v
-			t.Skip(missing)
-		}
-	}
+	npmtest.Needed(t)
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
-	install := exec.CommandContext(ctx, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefer-offline", "--omit=optional", "--prefix", dir, pkg)
-	out, err := install.CombinedOutput()
-	require.NoError(t, err, "npm install %s: %s", pkg, out)
-	text, err := os.ReadFile(filepath.Join("testdata", script))
+	_, err := npmtest.Install(dir, pkg, filepath.Join("testdata", script))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, script), text, 0o600)) // node looks for packages beside it
 	return dir
 }
 

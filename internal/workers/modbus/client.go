@@ -8,7 +8,6 @@ import (
 
 	library "github.com/simonvetter/modbus"
 
-	"surehand/internal/term"
 	"surehand/internal/workers"
 )
 
@@ -60,26 +59,4 @@ func usable(err error) bool {
 		}
 	}
 	return false
-}
-
-// Order of the two words of a number.
-type Order bool
-
-// OrderOf takes the word order of a configuration.
-func OrderOf(c term.DriverConfig) Order { return Order(c.WordOrder == "low") }
-
-// Number is the number in two registers.
-func (low Order) Number(words []uint16) uint32 {
-	if low {
-		return uint32(words[1])<<16 | uint32(words[0])
-	}
-	return uint32(words[0])<<16 | uint32(words[1])
-}
-
-// Words are the registers of a number.
-func (low Order) Words(n uint32) []uint16 {
-	if low {
-		return []uint16{uint16(n), uint16(n >> 16)}
-	}
-	return []uint16{uint16(n >> 16), uint16(n)}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"surehand/internal/workers"
-	"surehand/internal/workers/modbus"
+	"surehand/internal/workers/handshake"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 // answer it is read, and written again.
 func (d Driver) Acknowledge(ctx context.Context, done workers.DoneCycle, acknowledged func()) error {
 	var err error
-	if begun := d.Do(ctx, freeWithin, func(ctx context.Context, s *modbus.Session) {
+	if begun := d.Do(ctx, freeWithin, func(ctx context.Context, s *handshake.Session) {
 		a := acknowledgement{Session: s, done: done, acknowledged: acknowledged}
 		err = a.run(ctx)
 	}); begun != nil {
@@ -30,7 +30,7 @@ func (d Driver) Acknowledge(ctx context.Context, done workers.DoneCycle, acknowl
 }
 
 type acknowledgement struct {
-	*modbus.Session
+	*handshake.Session
 	done         workers.DoneCycle
 	acknowledged func()
 	told         bool

@@ -7,7 +7,7 @@ import (
 	"surehand/internal/plant"
 	"surehand/internal/term"
 	"surehand/internal/workers"
-	"surehand/internal/workers/modbus"
+	"surehand/internal/workers/handshake"
 )
 
 // Offsets of the command block: start_no at 0, slot 2, program 3.
@@ -19,22 +19,24 @@ const (
 )
 
 // Driver is a workers.Driver of a machine.
-type Driver struct{ *modbus.Driver }
+type Driver struct{ *handshake.Driver }
 
 var _ workers.Driver = Driver{}
 
 // New makes a driver. It connects when it runs.
-func New(o modbus.Options) (Driver, error) {
-	d, err := modbus.New(o, machine{})
+func New(o handshake.Options, t handshake.Transport) (Driver, error) {
+	d, err := handshake.New(o, t, machine{})
 	return Driver{d}, err
 }
 
-// machine is what the registers mean.
+// machine is what the words mean.
 type machine struct{}
 
-func (machine) Sizes() (command, status, goOffset int) { return commandSize, statusSize, goAt }
+func (machine) Blocks() handshake.Blocks {
+	return handshake.Blocks{Command: commandSize, Status: statusSize, GoAt: goAt}
+}
 
-func (machine) Read(command, status []uint16, o modbus.Order) (r term.Reading, heartbeat uint16) {
+func (machine) Read(command, status []uint16, o handshake.Order) (r term.Reading, heartbeat uint16) {
 	r = term.Reading{
 		Echo: o.Number(status[0:2]), Go: command[goAt] != 0,
 		Running: term.Slots(status[3]), Done: status[4] != 0, DoneSlot: int(status[5]), Cycle: o.Number(status[6:8]),
@@ -60,7 +62,7 @@ func (machine) Command(t workers.Task) ([]uint16, error) {
 	case t.Type != term.TaskStartMachine:
 		return nil, fmt.Errorf("a machine cannot do %s", t.Type)
 	case t.Slot < 0 || t.Slot > plant.MaxSlots || t.Program < 0 || t.Program > 1<<16-1:
-		return nil, errors.New("slot or program does not fit the registers")
+		return nil, errors.New("slot or program does not fit its word")
 	}
 	return []uint16{uint16(t.Slot), uint16(t.Program)}, nil
 }
@@ -91,7 +93,7 @@ func (machine) Still(r term.Reading, t workers.Task) bool {
 // Abandoned: start_result comes with the echo, so there is nothing in between.
 func (machine) Abandoned(r term.Reading) bool { return r.StartResult == 0 }
 
-func (machine) Leftover(command []uint16, r term.Reading, _ modbus.Order) (offsets []int) {
+func (machine) Leftover(command []uint16, r term.Reading, _ handshake.Order) (offsets []int) {
 	if command[goAt] != 0 {
 		offsets = append(offsets, goAt)
 	}

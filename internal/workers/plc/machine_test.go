@@ -12,6 +12,7 @@ import (
 	"surehand/internal/simulator/line"
 	"surehand/internal/term"
 	"surehand/internal/workers"
+	"surehand/internal/workers/handshake"
 	"surehand/internal/workers/modbus"
 	"surehand/internal/workers/plc"
 	"surehand/internal/workers/workertest"
@@ -58,12 +59,12 @@ func open(t *testing.T, low bool) *cell {
 	if low {
 		config.WordOrder = "low"
 	}
-	c.driver, err = plc.New(modbus.Options{Config: config, Clock: wallClock{}, Confirm: func(context.Context) error {
+	c.driver, err = plc.New(handshake.Options{Config: config, Clock: wallClock{}, Confirm: func(context.Context) error {
 		if c.over.Load() {
 			return errors.New("this process life is over")
 		}
 		return nil
-	}})
+	}}, modbus.New(config))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"surehand/internal/simulator/line"
 	"surehand/internal/term"
 	"surehand/internal/workers"
+	"surehand/internal/workers/handshake"
 	"surehand/internal/workers/modbus"
 	"surehand/internal/workers/robot"
 )
@@ -37,8 +38,9 @@ func badLink(t *testing.T, seed uint64, actions int) {
 	// Late writes come within the time that a driver waits for in doubt: time-out and one second.
 	world.Robot().SetLinkFaults(line.LinkFaults{DropRequest: 0.01, DropWrite: 0.04, LateWrite: 0.08, LateWriteBy: 250 * time.Millisecond, Busy: 0.02,
 		LoseAnswer: 0.01, LoseWriteAnswer: 0.04, LoseGoAnswer: 0.1, LateAnswer: 0.02, LateAnswerBy: 250 * time.Millisecond, HangUp: 0.01})
-	d, err := robot.New(modbus.Options{Clock: wallClock{}, Config: term.DriverConfig{Address: world.Robot().Address(), Unit: 1, Status: 100,
-		Poll: term.Duration(10 * time.Millisecond), Stale: term.Duration(time.Second), Timeout: term.Duration(100 * time.Millisecond)}})
+	config := term.DriverConfig{Address: world.Robot().Address(), Unit: 1, Status: 100,
+		Poll: term.Duration(10 * time.Millisecond), Stale: term.Duration(time.Second), Timeout: term.Duration(100 * time.Millisecond)}
+	d, err := robot.New(handshake.Options{Clock: wallClock{}, Config: config}, modbus.New(config))
 	if err != nil {
 		t.Fatal(err)
 	}

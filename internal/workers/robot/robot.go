@@ -8,7 +8,7 @@ import (
 
 	"surehand/internal/term"
 	"surehand/internal/workers"
-	"surehand/internal/workers/modbus"
+	"surehand/internal/workers/handshake"
 )
 
 // Offsets of the command block: action_no at 0, code 2, from 3, to 4.
@@ -26,13 +26,13 @@ const (
 )
 
 // Driver is a workers.Driver of a robot.
-type Driver struct{ *modbus.Driver }
+type Driver struct{ *handshake.Driver }
 
 var _ workers.Driver = Driver{}
 
 // New makes a driver. It connects when it runs.
-func New(o modbus.Options) (Driver, error) {
-	d, err := modbus.New(o, arm{})
+func New(o handshake.Options, t handshake.Transport) (Driver, error) {
+	d, err := handshake.New(o, t, arm{})
 	return Driver{d}, err
 }
 
@@ -43,7 +43,7 @@ const freeWithin = 5 * time.Second
 // echo and part_at stay. A robot that moves is left alone.
 func (d Driver) Acknowledge(ctx context.Context, _ workers.DoneCycle, acknowledged func()) error {
 	err := errors.New("the robot could not be read")
-	if begun := d.Do(ctx, freeWithin, func(ctx context.Context, s *modbus.Session) {
+	if begun := d.Do(ctx, freeWithin, func(ctx context.Context, s *handshake.Session) {
 		for until := s.Now().Add(freeWithin); s.Now().Before(until) && ctx.Err() == nil; s.Pause(ctx) {
 			if s.Connected(ctx, until) != nil {
 				continue
@@ -68,12 +68,14 @@ func (d Driver) Acknowledge(ctx context.Context, _ workers.DoneCycle, acknowledg
 	return err
 }
 
-// arm is what the registers mean.
+// arm is what the words mean.
 type arm struct{}
 
-func (arm) Sizes() (command, status, goOffset int) { return commandSize, statusSize, goAt }
+func (arm) Blocks() handshake.Blocks {
+	return handshake.Blocks{Command: commandSize, Status: statusSize, GoAt: goAt}
+}
 
-func (arm) Read(command, status []uint16, o modbus.Order) (r term.Reading, heartbeat uint16) {
+func (arm) Read(command, status []uint16, o handshake.Order) (r term.Reading, heartbeat uint16) {
 	r = term.Reading{
 		Echo: o.Number(status[0:2]), Go: command[goAt] != 0,
 		Busy: status[2] != 0, Ended: status[3] != 0, Fault: int(status[4]), Gripper: status[6] != 0, Position: int(status[7]),
@@ -125,7 +127,7 @@ func (arm) Still(r term.Reading, _ workers.Task) bool { return !r.Busy }
 func (a arm) Abandoned(r term.Reading) bool { return !r.Busy && a.AtRest(r) }
 
 // Leftover: an end that is shown stays until it is acknowledged or the next action begins; it is evidence.
-func (a arm) Leftover(command []uint16, r term.Reading, _ modbus.Order) []int {
+func (a arm) Leftover(command []uint16, r term.Reading, _ handshake.Order) []int {
 	if command[goAt] != 0 && a.Abandoned(r) {
 		return []int{goAt}
 	}

@@ -15,6 +15,7 @@ import (
 	"surehand/internal/simulator/line"
 	"surehand/internal/term"
 	"surehand/internal/workers"
+	"surehand/internal/workers/handshake"
 	"surehand/internal/workers/modbus"
 	"surehand/internal/workers/robot"
 	"surehand/internal/workers/workertest"
@@ -62,15 +63,14 @@ func open(t *testing.T) *cell {
 func (c *cell) newDriver() robot.Driver { return c.newDriverBy(wallClock{}) }
 
 func (c *cell) newDriverBy(clock workers.Clock) robot.Driver {
-	d, err := robot.New(modbus.Options{Clock: clock,
-		Config: term.DriverConfig{Address: c.proxy.Address(), Unit: 1, Command: 0, Status: 100,
-			Poll: term.Duration(10 * time.Millisecond), Stale: term.Duration(time.Second), Timeout: term.Duration(500 * time.Millisecond)},
-		Confirm: func(context.Context) error {
-			if c.over.Load() {
-				return errors.New("this process life is over")
-			}
-			return nil
-		}})
+	config := term.DriverConfig{Address: c.proxy.Address(), Unit: 1, Command: 0, Status: 100,
+		Poll: term.Duration(10 * time.Millisecond), Stale: term.Duration(time.Second), Timeout: term.Duration(500 * time.Millisecond)}
+	d, err := robot.New(handshake.Options{Config: config, Clock: clock, Confirm: func(context.Context) error {
+		if c.over.Load() {
+			return errors.New("this process life is over")
+		}
+		return nil
+	}}, modbus.New(config))
 	if err != nil {
 		c.t.Fatal(err)
 	}

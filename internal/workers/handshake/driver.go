@@ -1,4 +1,4 @@
-package modbus
+package handshake
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"surehand/internal/workers"
 )
 
-// Options of a driver. Clock is required.
+// Options of a driver, whatever its wire. Clock is required.
 type Options struct {
 	Config term.DriverConfig
 	Clock  workers.Clock
@@ -21,11 +21,9 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Program is what the registers of one kind of controller mean. A command block has the number at 0 and 1, then what
-// is to be done, and go behind that.
+// Program is what the words of one kind of controller mean.
 type Program interface {
-	// Sizes of the two blocks, and the offset of go in the command block.
-	Sizes() (command, status, goAt int)
+	Blocks() Blocks
 	// Read tells what the two blocks say, without Reached and Error, and the heartbeat.
 	Read(command, status []uint16, o Order) (r term.Reading, heartbeat uint16)
 	// Command is what is to be written for a task, between number and go; or why it cannot be said on this wire.
@@ -45,10 +43,12 @@ type Program interface {
 
 // Driver is a workers.Driver but for Acknowledge.
 type Driver struct {
-	o        Options
-	order    Order
-	program  Program
-	requests chan *request
+	o         Options
+	transport Transport
+	program   Program
+	blocks    Blocks
+	order     Order
+	requests  chan *request
 }
 
 // request is work for the goroutine that owns the connection.
@@ -59,7 +59,7 @@ type request struct {
 }
 
 // New makes a driver. It connects when it runs.
-func New(o Options, p Program) (*Driver, error) {
+func New(o Options, t Transport, p Program) (*Driver, error) {
 	o.Config = o.Config.WithDefaults()
 	if o.Confirm == nil {
 		o.Confirm = func(context.Context) error { return nil }
@@ -67,23 +67,19 @@ func New(o Options, p Program) (*Driver, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	command, status, _ := p.Sizes()
-	c := o.Config
+	c, blocks := o.Config, p.Blocks()
 	switch {
 	case o.Clock == nil:
-		return nil, errors.New("modbus: Clock is required")
+		return nil, errors.New("handshake: Clock is required")
 	case c.Address == "":
 		return nil, errors.New("the driver has no address")
-	case c.Unit < 0 || c.Unit > 255:
-		return nil, fmt.Errorf("unit %d must be 0 to 255", c.Unit)
-	case c.Command < 0 || c.Command+command > 1<<16 || c.Status < 0 || c.Status+status > 1<<16:
-		return nil, fmt.Errorf("the blocks at %d and %d must lie within 0 to 65535", c.Command, c.Status)
-	case c.Command < c.Status+status && c.Status < c.Command+command:
-		return nil, fmt.Errorf("the command block at %d and the status block at %d overlap", c.Command, c.Status)
 	case c.WordOrder != "high" && c.WordOrder != "low":
 		return nil, fmt.Errorf("word order %q must be high or low", c.WordOrder)
 	}
-	return &Driver{o: o, order: OrderOf(c), program: p, requests: make(chan *request)}, nil
+	if err := t.Check(blocks); err != nil {
+		return nil, err
+	}
+	return &Driver{o: o, transport: t, program: p, blocks: blocks, order: OrderOf(c), requests: make(chan *request)}, nil
 }
 
 // Do lets the goroutine that owns the connection do some work, once it is free. An error says that it was not begun;

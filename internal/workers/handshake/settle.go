@@ -1,4 +1,4 @@
-package modbus
+package handshake
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func (h *handshake) settle(ctx context.Context, why string) (e workers.Ending, o
 	giveUp := h.Now().Add(workers.SettleFor)
 	withdrawn := h.withdrawal(h.echo)
 	sent, beats := false, -1 // the heartbeats when the withdrawal was read back
-	var link *conn           // of beats
+	var link Conn            // of beats
 	for ; ; h.Pause(ctx) {
 		if ctx.Err() != nil {
 			return workers.InDoubt("given up: " + why), true
@@ -58,8 +58,7 @@ func (h *handshake) settle(ctx context.Context, why string) (e workers.Ending, o
 
 // withdrawal is a command block that can begin nothing.
 func (s *Session) withdrawal(echo uint32) []uint16 {
-	_, _, goAt := s.d.program.Sizes()
-	block := make([]uint16, goAt+1)
+	block := make([]uint16, s.d.blocks.GoAt+1)
 	copy(block, s.d.order.Words(echo))
 	return block
 }
@@ -67,8 +66,7 @@ func (s *Session) withdrawal(echo uint32) []uint16 {
 // tidy brings the command block to rest while no action of ours is under way: go of a number that was not begun is
 // withdrawn, so that it can no longer begin, and other signals that were left up are lowered.
 func (s *Session) tidy(ctx context.Context, r term.Reading) {
-	_, _, goAt := s.d.program.Sizes()
-	up := s.command[goAt] != 0
+	up := s.command[s.d.blocks.GoAt] != 0
 	if up && term.NumberNewer(r.Echo, s.d.order.Number(s.command)) {
 		s.tidied(s.Write(ctx, 0, s.withdrawal(r.Echo)...))
 		return

@@ -1,4 +1,4 @@
-package modbus
+package handshake
 
 import (
 	"context"
@@ -40,8 +40,7 @@ type handshake struct {
 // perform does one action, once. Everything before go is raised ends as "not begun": nothing that was written until
 // then can begin anything.
 func (s *Session) perform(ctx context.Context, t workers.Task) workers.Ending {
-	_, _, goAt := s.d.program.Sizes()
-	h := &handshake{Session: s, task: t, goAt: goAt, until: s.Now().Add(t.Within())}
+	h := &handshake{Session: s, task: t, goAt: s.d.blocks.GoAt, until: s.Now().Add(t.Within())}
 	if err := h.prepare(ctx); err != nil {
 		if refusal := (refused{}); errors.As(err, &refusal) {
 			return workers.NotBegun(t, err.Error())
@@ -84,17 +83,34 @@ func (h *handshake) prepare(ctx context.Context) error {
 	if why := h.d.program.Refuses(r, h.task); why != "" {
 		return refused{why}
 	}
-	wasUp := h.command[h.goAt] != 0
 	if err := h.writeAndVerify(ctx, h.goAt, 0); err != nil {
 		return err
 	}
 	if err := h.rest(ctx); err != nil {
 		return err
 	}
-	if wasUp { // a program that looks only now and then must see go at 0
-		h.Pause(ctx)
+	if err := h.lowSeen(ctx); err != nil {
+		return err
 	}
 	return h.writeAndVerify(ctx, 0, h.params...)
+}
+
+// lowSeen waits until the program has seen go at 0. Without that there is no edge for it: an action that follows close
+// upon another would not be taken.
+func (h *handshake) lowSeen(ctx context.Context) error {
+	for !h.seenLow {
+		if err := h.late(); err != nil {
+			return fmt.Errorf("its program has not looked since go went down: %w", err)
+		}
+		h.Pause(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if _, err := h.Read(); err != nil && h.conn == nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // quiet waits until no earlier write can still be on its way.

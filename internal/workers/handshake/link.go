@@ -1,4 +1,4 @@
-package modbus
+package handshake
 
 import (
 	"context"
@@ -16,6 +16,9 @@ const (
 	longestRedial = time.Second
 	// heartbeatWithin is how long a controller may take to change its heartbeat; by contract once a second.
 	heartbeatWithin = 1500 * time.Millisecond
+	// stillAgain is how often a heartbeat that stands still is looked at over a new connection, after the first time. A
+	// machine that is switched off for the night must not cost its server a session every few seconds.
+	stillAgain = time.Minute
 )
 
 // errDown: there is no connection.
@@ -33,7 +36,7 @@ type Session struct {
 	d      *Driver
 	report func(term.Reading)
 
-	conn      *conn
+	conn      Conn
 	dialing   chan dialed // a dial under way; nil: none
 	redialAt  time.Time
 	redial    time.Duration
@@ -46,11 +49,14 @@ type Session struct {
 	heartbeat uint16
 	beats     int // changes of the heartbeat since the connection
 	beatAt    time.Time
+	stood     bool      // it stood still on the last connection, and has not changed since
+	low       int       // the heartbeats when go was first read as 0; -1: it is not 0, or was not read yet
+	seenLow   bool      // the program has looked at the command block since
 	doubt     time.Time // a write without an answer may still be executed until then
 }
 
 type dialed struct {
-	conn      *conn
+	conn      Conn
 	confirmed time.Time
 	err       error
 }
@@ -104,7 +110,7 @@ func (s *Session) startDial(ctx context.Context) {
 	if s.conn != nil || s.dialing != nil || s.Now().Before(s.redialAt) {
 		return
 	}
-	o, result := s.d.o, make(chan dialed, 1)
+	d, o, result := s.d, s.d.o, make(chan dialed, 1)
 	s.dialing = result
 	go func() {
 		at := o.Clock.Now()
@@ -112,7 +118,7 @@ func (s *Session) startDial(ctx context.Context) {
 			result <- dialed{err: err}
 			return
 		}
-		c, err := open(o.Config.Address, uint8(o.Config.Unit), time.Duration(o.Config.Timeout))
+		c, err := d.transport.Open(ctx, d.blocks)
 		result <- dialed{c, at, err}
 	}()
 }
@@ -126,13 +132,13 @@ func confirm(ctx context.Context, o Options) error {
 func (s *Session) tookDial(o dialed) {
 	s.dialing = nil
 	if o.err != nil {
-		s.redialAt = s.Now().Add(s.redial)
-		s.redial = min(2*s.redial, longestRedial)
+		s.backOff()
 		s.down(o.err)
 		return
 	}
 	now := s.Now()
 	s.conn, s.confirmed, s.heardAt, s.beats, s.beatAt = o.conn, o.confirmed, now, -1, now
+	s.low, s.seenLow = -1, false
 }
 
 // abandonDial closes what a dial under way may still bring.
@@ -140,7 +146,7 @@ func (s *Session) abandonDial() {
 	if result := s.dialing; result != nil {
 		go func() {
 			if o := <-result; o.conn != nil {
-				o.conn.close()
+				o.conn.Close()
 			}
 		}()
 	}
@@ -153,12 +159,23 @@ func (s *Session) untilRedial() time.Duration {
 	return max(s.redialAt.Sub(s.Now()), time.Millisecond)
 }
 
+// drop ends the connection. One on which nothing was ever read is no better than none: the next one waits as after a
+// dial that failed, so that a controller that takes connections and serves none is not flooded with them.
 func (s *Session) drop() {
-	if s.conn != nil {
-		s.conn.close()
-		s.conn = nil
-		s.redialAt = s.Now()
+	if s.conn == nil {
+		return
 	}
+	s.conn.Close()
+	s.conn = nil
+	s.redialAt = s.Now()
+	if s.beats < 0 {
+		s.backOff()
+	}
+}
+
+func (s *Session) backOff() {
+	s.redialAt = s.Now().Add(s.redial)
+	s.redial = min(2*s.redial, longestRedial)
 }
 
 // Connected waits until there is a connection.
@@ -206,14 +223,12 @@ func (s *Session) Read() (term.Reading, error) {
 	if s.conn == nil {
 		return s.last, errDown
 	}
-	commandSize, statusSize, _ := s.d.program.Sizes()
-	c := s.d.o.Config
 	// In this order: when go reads 0, the status behind it is at least as young.
-	command, err := s.conn.read(c.Command, commandSize)
+	command, err := s.conn.ReadCommand()
 	if err != nil {
 		return s.last, s.failedRead(fmt.Errorf("read the command block: %w", err))
 	}
-	status, err := s.conn.read(c.Status, statusSize)
+	status, err := s.conn.ReadStatus()
 	if err != nil {
 		return s.last, s.failedRead(fmt.Errorf("read the status block: %w", err))
 	}
@@ -223,36 +238,58 @@ func (s *Session) Read() (term.Reading, error) {
 	if s.beats < 0 || beat != s.heartbeat {
 		s.heartbeat, s.beatAt = beat, now
 		s.beats++
+		s.stood = s.stood && s.beats == 0
 	}
-	switch quiet := now.Sub(s.beatAt); {
-	case s.beats == 0:
+	s.noteLow(command[s.d.blocks.GoAt] != 0, r)
+	quiet := now.Sub(s.beatAt)
+	still := quiet >= time.Duration(s.d.o.Config.Stale)
+	switch {
+	case s.beats == 0 && !s.stood:
 		r.Error = "its heartbeat has not changed yet"
-	case quiet >= time.Duration(c.Stale):
+	case s.beats == 0 || still:
 		r.Error = fmt.Sprintf("its heartbeat stands still at %d", beat)
 	default:
 		r.Reached = true
 	}
 	s.last, s.command, s.heardAt = r, command, now
-	if s.beats > 0 || now.Sub(s.beatAt) >= heartbeatWithin { // before that there is nothing to say yet
+	if s.beats > 0 || quiet >= heartbeatWithin { // before that there is nothing to say yet
 		s.report(r)
 	}
+	if still && (!s.stood || quiet >= stillAgain) && !s.conn.Usable(ErrStill) {
+		s.stood = true
+		s.drop()
+	}
 	return r, nil
+}
+
+// noteLow keeps whether the program has seen go at 0: it has taken back what it showed of the last action, or its
+// heartbeat has changed meanwhile. s.last is the reading before r.
+func (s *Session) noteLow(up bool, r term.Reading) {
+	takenBack := !s.d.program.AtRest(s.last) && s.d.program.AtRest(r)
+	switch {
+	case up:
+		s.low, s.seenLow = -1, false
+	case takenBack, s.low >= 0 && s.beats > s.low:
+		s.seenLow = true
+	case s.low < 0:
+		s.low = s.beats
+	}
 }
 
 // failedRead drops a connection that is lost, or has been silent for too long. A single request without an answer is
 // no news, unless there was never an answer.
 func (s *Session) failedRead(err error) error {
 	silent := s.Now().Sub(s.heardAt) >= time.Duration(s.d.o.Config.Stale)
-	if s.command == nil || silent || !usable(err) {
+	if s.command == nil || silent || !s.conn.Usable(err) {
 		s.down(err)
 	}
-	if silent || !usable(err) {
+	if silent || !s.conn.Usable(err) {
 		s.drop()
 	}
 	return err
 }
 
-// Write writes registers of the command block from an offset on. A notWritten error says that nothing has left; after
+// Write writes words of the command block from an offset on. A notWritten error says that nothing has left; after
 // any other the write may have happened, or may happen yet.
 func (s *Session) Write(ctx context.Context, offset int, values ...uint16) error {
 	if s.conn == nil {
@@ -261,12 +298,15 @@ func (s *Session) Write(ctx context.Context, offset int, values ...uint16) error
 	if err := s.confirm(ctx); err != nil {
 		return notWritten{err}
 	}
-	err := s.conn.write(s.d.o.Config.Command+offset, values)
+	if goAt := s.d.blocks.GoAt - offset; goAt >= 0 && goAt < len(values) && values[goAt] != 0 {
+		s.low, s.seenLow = -1, false
+	}
+	err := s.conn.Write(offset, values)
 	if err == nil {
 		return nil
 	}
 	s.doubt = s.Now().Add(doubtFor)
-	if !usable(err) {
+	if !s.conn.Usable(err) {
 		s.down(err)
 		s.drop()
 	}
