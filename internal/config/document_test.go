@@ -29,7 +29,8 @@ func TestDocument(t *testing.T) {
 	const file = "../../docs/configuration.md"
 	var b strings.Builder
 	b.WriteString("# Configuration\n\nGenerated from `internal/config`. `surehand --config FILE` reads YAML; the environment wins over the file, the file over the\n" +
-		"default. Unknown keys are faults with their line. `surehand check` tells them without running anything.\n\n" +
+		"default. Unknown keys are faults with their line. `surehand check` tells them without running anything. An example with every\n" +
+		"setting: [deploy/surehand.yaml](../deploy/surehand.yaml).\n\n" +
 		"| key | environment | default | meaning |\n|---|---|---|---|\n")
 	for _, s := range settings() {
 		meaning, ok := meanings[s.path()]

@@ -45,7 +45,9 @@ func (r *cellRig) honest(q *plant.Question) string {
 		switch {
 		case task.Type == term.TaskStartMachine && r.line.Started[task.ActionNo] > 0:
 			return term.AnswerDone
-		case task.Type == term.TaskStartMachine, task.Type == term.TaskScan:
+		case task.Type == term.TaskMark && r.line.Marked[task.ActionNo] != "":
+			return term.AnswerDone
+		case task.Type != term.TaskMove:
 			return term.AnswerNotDone
 		case at == looptest.Removed:
 			return term.AnswerRemoved
@@ -69,6 +71,8 @@ func (r *cellRig) honest(q *plant.Question) string {
 			return term.AnswerDismiss
 		}
 		return term.AnswerRetry
+	case term.FindJudgement:
+		return term.AnswerGood
 	case term.FindPartMissing, term.FindGripperEmpty, term.FindJobSlot:
 		if known && at >= 21 && at <= 28 {
 			return term.AnswerHome

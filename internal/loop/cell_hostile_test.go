@@ -197,6 +197,34 @@ func TestAnAnswerAboutAStepThatIsOver(t *testing.T) {
 	})
 }
 
+// A machine that lost its power in the middle of a step is one question, whichever was asked first: that the step takes too
+// long, or that the machine does not work on it. Once it is answered the step has its time again.
+func TestAStandingMachineIsAskedAboutOnce(t *testing.T) {
+	for name, overdueFirst := range map[string]bool{"overdue first": true, "not running first": false} {
+		t.Run(name, func(t *testing.T) {
+			r := atWork(t, "lathe", 1)
+			if overdueFirst {
+				r.until("overdue", 10*time.Minute, func() bool { return len(r.loop.State().Questions()) > 0 })
+				r.question(term.FindOverdue, "job:A.1")
+			}
+			r.line.Reset("lathe")
+			r.line.CycleTime = 20 * time.Second
+			r.crash()
+			r.until("asked", time.Minute, func() bool {
+				_, asked := r.loop.State().QuestionOf(term.FindNotRunning, "job:A.1")
+				return asked
+			})
+			r.wait(12 * time.Minute)
+			require.Len(t, r.loop.State().Questions(), 1, "%s", r.describe())
+			require.Equal(t, message.Accepted, r.answerWith(r.question(term.FindNotRunning, "job:A.1"), term.AnswerRestart).Code)
+			r.confirm()
+			r.until("done", time.Hour, func() bool { return r.ended("A") })
+			r.finished("A", 1)
+			r.truth()
+		})
+	}
+}
+
 // A person's answer about a start stays that person's in the record.
 func TestAnAnswerIsNotEvidence(t *testing.T) {
 	r := newCellRig(t, theCell())

@@ -50,6 +50,9 @@ type WatchedEquipment struct {
 	ID     term.EquipmentID
 	Type   term.EquipmentKind
 	Config term.EquipmentConfig
+	// InDoubt is the number of a mark, or of the robot's action, that an earlier process life handed out and that may have
+	// begun, or may still begin; 0: none. A driver whose wire can withdraws it, so that its end becomes known.
+	InDoubt uint32
 }
 
 func (w Watch) ActionKey() string {
@@ -60,7 +63,14 @@ func (w Watch) ActionKey() string {
 func (tx *Tx) WatchEquipment() {
 	w := Watch{Epoch: tx.w.state.fence.Epoch, Turn: tx.w.state.fence.Turn + 1}
 	for _, e := range tx.w.state.Equipment() {
-		w.Equipment = append(w.Equipment, WatchedEquipment{e.ID, e.Type, e.Config})
+		w.Equipment = append(w.Equipment, WatchedEquipment{ID: e.ID, Type: e.Type, Config: e.Config, InDoubt: tx.inDoubt(e.ID)})
 	}
 	tx.start(w)
+}
+
+func (tx *Tx) inDoubt(id term.EquipmentID) uint32 {
+	if t, busy := tx.w.state.RobotTask(); busy && t.Type != term.TaskScan && t.EquipmentID == id && t.State == term.TaskUnknown {
+		return t.ActionNo
+	}
+	return 0
 }

@@ -231,8 +231,19 @@ func (tx *Tx) createTask(t Task) *Task {
 	tx.start(Perform{TaskID: t.ID, Type: t.Type, EquipmentID: t.EquipmentID, Driver: e.Config.Driver, ActionNo: t.ActionNo,
 		Attempt: t.Attempt, Epoch: t.Epoch, From: c.number(tx.w.state, t.From), To: c.number(tx.w.state, t.To),
 		FromGripper: t.From.Type == term.OnRobot, Present: t.To.Type == term.OnRobot, Slot: t.Slot, Program: t.Program,
-		FencedAt: tx.Now(), Bound: bound})
+		Text: tx.markText(&t), FencedAt: tx.Now(), Bound: bound})
 	return n
+}
+
+// markText is what a mark puts on its part; empty for other actions. What cannot be marked is refused by the driver, so
+// that a person is asked.
+func (tx *Tx) markText(t *Task) string {
+	j, o := tx.w.state.jobs[t.JobID], tx.w.state.orders[t.OrderID]
+	if t.Type != term.TaskMark || j == nil || o == nil {
+		return ""
+	}
+	step, _ := o.Step(j)
+	return MarkText(step.Text, j)
 }
 
 // number of a place on the wire; 0 for the gripper.

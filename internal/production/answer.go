@@ -17,7 +17,7 @@ func AnswerTask(tx *plant.Tx, t *plant.Task, word, actor string) string {
 	case t.Type != term.TaskMove:
 		if word == term.AnswerDone {
 			tx.FinishTask(t.ID, term.PartGripper)
-			tx.CompleteStep(t.JobID, term.StepResult{Equipment: t.EquipmentID, By: actor})
+			tx.CompleteStep(t.JobID, term.StepResult{Equipment: t.EquipmentID, Data: marked(tx, t), By: actor})
 		} else {
 			tx.FailTask(t.ID, term.PartGripper, by)
 		}

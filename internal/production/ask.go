@@ -30,8 +30,10 @@ func AskAboutTask(tx *plant.Tx, t *plant.Task) {
 		aboutStart(tx, t, &q)
 	case term.TaskMove:
 		aboutMove(tx, t, &q)
+	case term.TaskMark:
+		aboutMark(tx, t, &q)
 	default:
-		aboutTool(t, &q)
+		aboutScan(t, &q)
 	}
 	tx.OpenQuestion(q)
 }
@@ -52,16 +54,15 @@ func aboutStart(tx *plant.Tx, t *plant.Task, q *plant.Question) {
 	}
 }
 
-func aboutTool(t *plant.Task, q *plant.Question) {
+func aboutScan(t *plant.Task, q *plant.Question) {
 	q.Record = fmt.Sprintf("%s of %s by %s, action %d, may have happened", t.Type, t.JobID, t.EquipmentID, t.ActionNo)
 	q.Machine = "no answer; the part is in the gripper"
 	q.Touches = append(q.Touches, plant.JobSubject(t.JobID))
-	q.Answers = []term.Answer{{Word: term.AnswerNotDone, Effect: "The part is put down and shown to the tool again."}}
-	if t.Type == term.TaskMark {
-		q.Answers = []term.Answer{{Word: term.AnswerDone, Effect: "The part is marked: its step counts as done."},
-			{Word: term.AnswerNotDone, Effect: "The part is not marked: it is put down and shown to the tool again."}}
-	}
-	q.Answers = append(q.Answers, term.Answer{Word: term.AnswerScrap, Effect: "The part is carried to the exit as scrap."})
+	q.Answers = []term.Answer{{Word: term.AnswerNotDone, Effect: "The part is put down and shown to the tool again."}, scrapInGripper()}
+}
+
+func scrapInGripper() term.Answer {
+	return term.Answer{Word: term.AnswerScrap, Effect: "The part is carried to the exit as scrap."}
 }
 
 func aboutMove(tx *plant.Tx, t *plant.Task, q *plant.Question) {
@@ -196,18 +197,22 @@ func readingWords(seen bool, r term.Reading) string {
 	return words
 }
 
-// StillAtWork says why an action in doubt cannot be answered about yet: the robot carries it out right now. A robot
-// that says so for ever is disabled first.
+// StillAtWork says why an action in doubt cannot be answered about yet: the robot or the marker carries it out right now.
+// One that says so for ever is disabled first.
 func StillAtWork(tx *plant.Tx, q *plant.Question) string {
 	t, open := tx.State().Task(q.TaskID)
-	if !open || t.Type != term.TaskMove {
+	if !open || t.Type != term.TaskMove && t.Type != term.TaskMark {
 		return ""
 	}
 	if _, disabled := tx.State().Held(plant.EquipmentSubject(t.EquipmentID), term.HoldDisabled); disabled {
 		return ""
 	}
 	if o, seen := tx.Session().Observed(t.EquipmentID); seen && o.Reading.Reached && o.Reading.Busy {
-		return fmt.Sprintf("%s is moving right now. Wait until it stands still; if it never does, stop it and disable it.", t.EquipmentID)
+		doing := "moving"
+		if t.Type == term.TaskMark {
+			doing = "marking"
+		}
+		return fmt.Sprintf("%s is %s right now. Wait until it stands still; if it never does, stop it and disable it.", t.EquipmentID, doing)
 	}
 	return ""
 }

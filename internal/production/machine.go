@@ -265,6 +265,10 @@ func overdue(tx *plant.Tx, s *plant.Slot) message.Outcome {
 		return accepted(plant.EquipmentSubject(s.EquipmentID), string(s.ID), "")
 	}
 	subject := plant.JobSubject(j.ID)
+	if _, asked := tx.State().QuestionOf(term.FindNotRunning, subject); asked {
+		giveTime(tx, j) // one question is enough: whether the machine works on it at all
+		return accepted(subject, string(j.ID), "")
+	}
 	tx.RaiseAlarm(term.AlarmOverdue, subject, fmt.Sprintf("%s has been in %s since %s and is not done", j.ID, s.ID, s.StartedAt.Format(time.RFC3339)))
 	o, _ := tx.State().Order(j.OrderID)
 	step, _ := o.Step(j)
@@ -279,6 +283,26 @@ func overdue(tx *plant.Tx, s *plant.Slot) message.Outcome {
 	tx.OpenQuestion(plant.Question{Finding: term.FindOverdue, Subject: subject, JobID: j.ID,
 		Record: fmt.Sprintf("%s is processed in %s, step %d", j.ID, s.ID, j.StepIndex+1), Machine: "no done came in its time", Answers: answers})
 	return accepted(subject, string(j.ID), "")
+}
+
+// giveTime gives the step of a part in a slot its time once more.
+func giveTime(tx *plant.Tx, j *plant.Job) {
+	o, _ := tx.State().Order(j.OrderID)
+	if step, ok := o.Step(j); ok && step.Timeout > 0 {
+		tx.PostponeSlot(term.SlotID(j.Position.Ref), tx.Now().Add(time.Duration(step.Timeout)), false)
+	}
+}
+
+// NotOverdue takes back the question whether a step takes too long: it was found that the machine does not work on it.
+func NotOverdue(tx *plant.Tx, id term.JobID) {
+	subject := plant.JobSubject(id)
+	if q, open := tx.State().QuestionOf(term.FindOverdue, subject); open {
+		tx.ResolveQuestion(q, term.AnswerEvidence, "surehand", "the machine does not work on it")
+		tx.ResolveAlarm(term.AlarmOverdue, subject)
+		if j, in := tx.State().Job(id); in && j.Position.Type == term.OnEquipment {
+			giveTime(tx, j)
+		}
+	}
 }
 
 // Shelf ends a shelving whose time is over.

@@ -50,6 +50,9 @@ func Observed(tx *plant.Tx, p message.EquipmentStatusChanged) *plant.Equipment {
 		proveStart(tx, e.ID, p.Reading)
 		alarmForeign(tx, e.ID, p.Reading)
 	}
+	if e.Type == term.KindMarker {
+		proveMark(tx, e.ID)
+	}
 	if e.Type == term.KindRobot {
 		acknowledgeEnd(tx, e.ID, p.Reading)
 	}

@@ -189,8 +189,11 @@ func (im *importer) route(r message.ImportRoute) {
 		if !slices.Contains([]string{"", "scrap", "judge", "rework"}, s.OnFail) || s.OnFail != "" && s.Kind != term.StepInspection {
 			im.fault(s.Line, here+"/onFail", "scrap, judge or rework, at an inspection")
 		}
+		scanned := slices.ContainsFunc(r.Steps[:i], func(s message.ImportStep) bool { return s.Kind == term.StepScan })
 		if s.Text != "" && s.Kind != term.StepMark {
 			im.fault(s.Line, here+"/text", "only a mark has a text")
+		} else if why := plant.MarkTemplate(s.Text, scanned); why != "" {
+			im.fault(s.Line, here+"/text", "%s", why)
 		}
 		if s.OnFail == "rework" && (s.ReworkTo < 1 || s.ReworkTo > i+1 || s.ReworkLimit < 1 || s.ReworkLimit > plant.MaxReworks) {
 			im.fault(s.Line, here+"/rework", "rework needs reworkTo (1 to %d) and reworkLimit (1 to %d)", i+1, plant.MaxReworks)

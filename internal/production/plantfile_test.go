@@ -69,6 +69,13 @@ func file() message.ImportPlant {
 	}
 }
 
+// marking adds a marker and a last step of it.
+func marking(p *message.ImportPlant, text string) {
+	p.Equipment = append(p.Equipment, message.ImportEquipment{ID: "marker", Kind: term.KindMarker, Line: 35,
+		Config: term.EquipmentConfig{First: 91, Driver: term.DriverConfig{Type: "tcp-marker", Address: "127.0.0.1:502"}}})
+	p.Routes[0].Steps = append(p.Routes[0].Steps, message.ImportStep{Line: 43, Step: term.Step{Kind: term.StepMark, Group: "marker", Text: text}})
+}
+
 func (b *bench) load(p message.ImportPlant) message.Outcome {
 	return b.decide(func(tx *plant.Tx) message.Outcome { return production.ImportPlant(tx, p) })
 }
@@ -131,13 +138,22 @@ func TestEachFaultOfAPlantFileHasItsLine(t *testing.T) {
 			s := step(p, 0)
 			s.Kind, s.OnFail, s.ReworkTo, s.ReworkLimit, s.Timeout = term.StepInspection, "rework", 2, 1, term.Duration(time.Minute)
 		}, 41, "/routes/housing/steps/0/rework", "reworkTo (1 to 1)"},
+		{"a text without a mark", func(p *message.ImportPlant) { step(p, 0).Text = "{job}" }, 41, "/routes/housing/steps/0/text", "only a mark"},
+		{"a word that nobody replaces", func(p *message.ImportPlant) { marking(p, "{part}") }, 43, "/routes/housing/steps/2/text", "other braces"},
+		{"a mark that no marker can put", func(p *message.ImportPlant) { marking(p, "Größe {job}") }, 43, "/routes/housing/steps/2/text", "printable ASCII"},
+		{"a code before it is read", func(p *message.ImportPlant) {
+			marking(p, "{code}")
+			p.Routes[0].Steps[1], p.Routes[0].Steps[2] = p.Routes[0].Steps[2], p.Routes[0].Steps[1]
+		}, 43, "/routes/housing/steps/1/text", "no scan stands before"},
 		{"an inspection that nobody would ever ask about", func(p *message.ImportPlant) {
 			step(p, 0).Kind = term.StepInspection
 		}, 41, "/routes/housing/steps/0/timeout", "needs a timeout"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
-			require.Equal(t, message.Accepted, b.load(file()).Code)
+			whole := file()
+			marking(&whole, "{order} {code}")
+			require.Equal(t, message.Accepted, b.load(whole).Code)
 			b = newBench(t)
 			p := file()
 			c.wreck(&p)

@@ -140,6 +140,9 @@ func doubt(tx *plant.Tx, t *plant.Task, why string) {
 	if t.State == term.TaskRunning {
 		t = tx.DoubtTask(t.ID, why)
 	}
+	if proveMark(tx, t.EquipmentID) {
+		return
+	}
 	AskAboutTask(tx, t)
 }
 
@@ -252,7 +255,7 @@ func toolEnded(tx *plant.Tx, t *plant.Task, p message.ActionEnded) {
 	tool := plant.EquipmentSubject(t.EquipmentID)
 	if p.Outcome == term.Done {
 		tx.FinishTask(t.ID, term.PartGripper)
-		tx.CompleteStep(t.JobID, term.StepResult{Equipment: t.EquipmentID, Code: p.Code})
+		tx.CompleteStep(t.JobID, term.StepResult{Equipment: t.EquipmentID, Code: p.Code, Data: marked(tx, t)})
 		closeTaskQuestion(tx, t, "the tool's own result")
 		settled(tx, tool)
 		return

@@ -204,7 +204,7 @@ func moved(tx *plant.Tx, q *plant.Question) bool {
 	}
 	if len(q.Readings) == 0 && q.TaskID != "" {
 		t, open := tx.State().Task(q.TaskID)
-		if open && t.Type != term.TaskScan && t.Type != term.TaskMark {
+		if open && t.Type != term.TaskScan {
 			_, seen := tx.Session().Observed(t.EquipmentID)
 			return seen
 		}
@@ -222,6 +222,9 @@ func keep(tx *plant.Tx, found []plant.Question, only term.EquipmentID) {
 			continue
 		}
 		if o, opened := tx.OpenQuestion(q); opened {
+			if o.Finding == term.FindNotRunning {
+				production.NotOverdue(tx, o.JobID)
+			}
 			tx.RaiseAlarm(term.AlarmRecovery, o.Subject, fmt.Sprintf("%s: %s; %s", o.Finding, o.Record, o.Machine))
 		}
 	}

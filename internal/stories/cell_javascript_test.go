@@ -52,7 +52,8 @@ func TestCellOfAnotherLanguageMakesAnOrder(t *testing.T) {
 	require.Len(t, truth.Parts, parts)
 	for _, p := range truth.Parts {
 		require.Equal(t, "exit", p.At)
-		inOrder(t, p.History, "lathe 1", "lathe starts", "lathe ends", "mill starts", "mill ends", "oven starts", "oven ends", "station 1", "scan", "exit")
+		inOrder(t, p.History, "lathe 1", "lathe starts", "lathe ends", "mill starts", "mill ends", "oven starts", "oven ends", "station 1", "scan", "station 2", "mark", "exit")
+		require.Equal(t, p.Code+" of WO-1", p.Mark)
 	}
 
 	// What Surehand tells is the same: every part by its code, place by place.
@@ -96,11 +97,11 @@ type (
 	}
 )
 
-// history is the timeline of a part as somebody would tell it who watched it: its places, the ends of its cycles and
-// its scan, in the words of cell.mjs.
+// history is the timeline of a part as somebody would tell it who watched it: its places, the ends of its cycles, its
+// scan and its mark, in the words of cell.mjs.
 func (s *site) history(id string) []string {
 	s.t.Helper()
-	words := strings.NewReplacer("dock place ", "dock ", "buffer place ", "buffer ", ":", " ", "scanner, held by the robot", "station 1", "the exit", "exit", "the gripper", "gripper")
+	words := strings.NewReplacer("dock place ", "dock ", "buffer place ", "buffer ", ":", " ", "scanner, held by the robot", "station 1", "marker, held by the robot", "station 2", "the exit", "exit", "the gripper", "gripper")
 	var told []string
 	at := ""
 	for _, i := range ask[list[item]](s, "/api/v1/jobs/"+id+"/timeline").Items {
@@ -113,6 +114,8 @@ func (s *site) history(id string) []string {
 			told = append(told, at)
 		case i.Kind == "action" && i.Text == "SCAN":
 			told = append(told, "scan")
+		case i.Kind == "action" && i.Text == "MARK":
+			told = append(told, "mark")
 		case i.Kind == "move" && i.Text == "CompleteStepInSlot":
 			machine, _, _ := strings.Cut(at, " ")
 			told = append(told, machine+" ends")
@@ -171,8 +174,8 @@ type (
 	}
 	truth struct {
 		Parts []struct {
-			Code, At string
-			History  []string
+			Code, At, Mark string
+			History        []string
 		}
 		Scans    []string
 		Commands []struct {
@@ -250,7 +253,7 @@ func (js *javascriptCell) plant() string {
 	data, err := os.ReadFile("testdata/plant.yaml")
 	require.NoError(js.t, err)
 	text := string(data)
-	for _, id := range []string{"lathe", "mill", "oven", "robot", "scanner"} {
+	for _, id := range []string{"lathe", "mill", "oven", "robot", "scanner", "marker"} {
 		text = strings.Replace(text, ":PORT", fmt.Sprintf(":%d", js.ports[id]), 1)
 	}
 	return text

@@ -219,7 +219,7 @@ type Reading struct {
 	// Error says why it is not reached.
 	Error string `json:"error,omitempty"`
 
-	// Machine and robot.
+	// Machine and robot; Echo also of a marker.
 	Ready bool   `json:"ready,omitempty"` // robot: automatic mode; machine: not "not ready"
 	Fault int    `json:"fault,omitempty"`
 	Echo  uint32 `json:"echo,omitempty"` // number of the last start or action that was begun
@@ -236,12 +236,17 @@ type Reading struct {
 	Pass        string       `json:"pass,omitempty"`        // pass, fail or empty
 	StartResult int          `json:"startResult,omitempty"` // of Echo: 0 none, StartRunning or StartRefused
 
-	// Robot.
+	// Robot; the first two also of a marker.
 	Busy     bool   `json:"busy,omitempty"`
 	Ended    bool   `json:"ended,omitempty"` // the action Echo has ended with success
 	PartAt   PartAt `json:"partAt,omitempty"`
 	Gripper  bool   `json:"gripper,omitempty"`
 	Position int    `json:"position,omitempty"`
+
+	// Marker: the mark Echo is surely not on the part, because the marker failed, or because it was withdrawn before it
+	// began and can begin no more. Without these, Ended and Busy, the marker was interrupted and does not know.
+	Failed bool `json:"failed,omitempty"`
+	Void   bool `json:"void,omitempty"`
 }
 
 // Values of Reading.StartResult.
@@ -256,8 +261,12 @@ func (r Reading) Predicates() string {
 	if !r.Reached {
 		return "unreachable"
 	}
-	return fmt.Sprintf("ready=%t fault=%d echo=%d go=%t state=%s running=%b occupied=%b done=%t/%d busy=%t ended=%t part=%s gripper=%t",
+	said := fmt.Sprintf("ready=%t fault=%d echo=%d go=%t state=%s running=%b occupied=%b done=%t/%d busy=%t ended=%t part=%s gripper=%t",
 		r.Ready, r.Fault, r.Echo, r.Go, r.State, r.Running, r.Occupied, r.Done, r.DoneSlot, r.Busy, r.Ended, r.PartAt, r.Gripper)
+	if r.Failed || r.Void {
+		said += fmt.Sprintf(" failed=%t void=%t", r.Failed, r.Void)
+	}
+	return said
 }
 
 // Idle tells whether a robot or machine surely does nothing of what it was last asked, and cannot begin it: it was
@@ -272,8 +281,8 @@ func NumberNewer(a, b uint32) bool { return b != a && b-a < 1<<31 }
 type PlanCandidate struct {
 	Generator string `json:"generator"` // place, unload, swap, transfer, load, refill, tool, retire
 	Job       JobID  `json:"job"`
-	From      Place  `json:"from"`
-	To        Place  `json:"to"`
+	From      Place  `json:"from,omitzero"`
+	To        Place  `json:"to,omitzero"` // left out while none is chosen, as of a part that has to wait
 	// Reason why it was rejected; empty: it could be done now.
 	Reason string `json:"reason,omitempty"`
 }

@@ -33,14 +33,20 @@ type Line struct {
 	At map[string]int
 	// Exit is the number of the exit.
 	Exit int
-	// Executed counts how often the robot carried out each number, Started how often machines began each.
+	// Executed counts how often the robot or a marker carried out each number, Started how often machines began each.
 	Executed, Started map[uint32]int
-	// Visits are the machine cycles and scans of each part, in order.
-	Visits map[string][]string
+	// Visits are the machine cycles, scans and marks of each part, in order; Marks are the texts that are on it.
+	Visits, Marks map[string][]string
+	// Marked are the numbers whose text is on a part.
+	Marked map[uint32]string
 	// Violations are what must never happen in a plant.
 	Violations []string
 	// Strike decides what goes wrong with an action; nil: nothing.
 	Strike func(plant.Perform) Mishap
+	// Code is what a scanner reads of a part; nil: "code-" and its name.
+	Code func(part string) string
+	// Judge says of a part whose cycle has ended pass or fail; nil: no machine inspects.
+	Judge func(machine term.EquipmentID, part string) string
 	// LoseAcknowledged tells whether the word that a machine was told is lost; nil: never.
 	LoseAcknowledged func() bool
 	// MoveTime, CycleTime and ScanTime are how long things take.
@@ -66,6 +72,7 @@ const (
 	AnswersLate         // unknown at first, done and told later
 	Stuck               // begins and hangs before the part is picked; unknown
 	StuckHolding        // begins and hangs with the part in the gripper; unknown
+	ArrivesLate         // of a mark: unknown, and the request comes to the marker later; of others as SilentBefore
 )
 
 type lineEvent struct {
@@ -88,17 +95,10 @@ type lineRobot struct {
 	toldAt time.Time
 }
 
-type lineTool struct {
-	config plant.WatchedEquipment
-	cut    bool
-	told   string
-	toldAt time.Time
-}
-
 // NewLine makes an empty cell.
 func NewLine(now time.Time) *Line {
 	return &Line{now: now, machines: map[term.EquipmentID]*lineMachine{}, tools: map[term.EquipmentID]*lineTool{}, At: map[string]int{},
-		Executed: map[uint32]int{}, Started: map[uint32]int{}, Visits: map[string][]string{},
+		Executed: map[uint32]int{}, Started: map[uint32]int{}, Visits: map[string][]string{}, Marks: map[string][]string{}, Marked: map[uint32]string{},
 		MoveTime: 4 * time.Second, CycleTime: 20 * time.Second, ScanTime: time.Second}
 }
 
@@ -201,6 +201,9 @@ func (l *Line) watch(w plant.Watch) {
 				l.tools[e.ID] = &lineTool{}
 			}
 			l.tools[e.ID].config, l.tools[e.ID].told = e, ""
+			if e.InDoubt != 0 {
+				l.withdraw(e.ID, e.InDoubt, w.Epoch, 50*time.Millisecond)
+			}
 		}
 	}
 }
@@ -225,11 +228,7 @@ func (l *Line) perform(p plant.Perform) {
 		m = l.Strike(p)
 	}
 	if m == Unsent {
-		l.after(time.Millisecond, func() {
-			if p.Epoch == l.epoch {
-				l.post(message.FromWorker, message.ActionEnded{Task: p.TaskID, Kind: p.Type, Attempt: p.Attempt, Epoch: p.Epoch, Outcome: term.NotDone, PartAt: from(p), Error: "not sent", Unsent: true})
-			}
-		})
+		l.after(time.Millisecond, func() { l.notTried(p) })
 		return
 	}
 	switch p.Type {
@@ -237,8 +236,17 @@ func (l *Line) perform(p plant.Perform) {
 		l.start(p, m)
 	case term.TaskMove:
 		l.move(p, m)
+	case term.TaskMark:
+		l.mark(p, m)
 	default:
 		l.scan(p, m)
+	}
+}
+
+// notTried tells that an action was not even tried.
+func (l *Line) notTried(p plant.Perform) {
+	if p.Epoch == l.epoch {
+		l.post(message.FromWorker, message.ActionEnded{Task: p.TaskID, Kind: p.Type, Attempt: p.Attempt, Epoch: p.Epoch, Outcome: term.NotDone, PartAt: from(p), Error: "not sent", Unsent: true})
 	}
 }
 
@@ -257,7 +265,7 @@ func (l *Line) move(p plant.Perform, m Mishap) {
 	case Refuses:
 		l.after(l.MoveTime/4, func() { l.result(p, term.NotDone, from(p), "", "refused", false) })
 		return
-	case SilentBefore:
+	case SilentBefore, ArrivesLate:
 		l.after(l.MoveTime, func() { l.result(p, term.Unknown, "", "", "no answer", false) })
 		return
 	}
@@ -331,21 +339,6 @@ func (l *Line) end(p plant.Perform, m Mishap) {
 	}
 }
 
-func (l *Line) scan(p plant.Perform, m Mishap) {
-	l.after(l.ScanTime, func() {
-		part := l.On(Gripper)
-		switch {
-		case m == Refuses || m == Drops || part == "" || l.robot.at != p.To && p.To != 0 && l.robot.at == 0:
-			l.result(p, term.NotDone, term.PartGripper, "", "NOREAD", false)
-		case m == Silent || m == SilentBefore || m == AnswersLate || m == Stuck || m == StuckHolding:
-			l.result(p, term.Unknown, term.PartGripper, "", "no answer", false)
-		default:
-			l.Visits[part] = append(l.Visits[part], string(p.EquipmentID))
-			l.result(p, term.Done, term.PartGripper, "code-"+part, "", false)
-		}
-	})
-}
-
 // Cut takes the link to an equipment away, or gives it back. The equipment itself goes on.
 func (l *Line) Cut(id term.EquipmentID, cut bool) {
 	if m := l.machines[id]; m != nil {
@@ -360,8 +353,15 @@ func (l *Line) Cut(id term.EquipmentID, cut bool) {
 // Unstick lets a robot that hangs stand still for good: its action is over without success.
 func (l *Line) Unstick() { l.robot.busy = false }
 
-// Busy tells whether the robot is in the middle of an action.
-func (l *Line) Busy() bool { return l.robot.busy }
+// Busy tells whether the robot or a marker is in the middle of an action.
+func (l *Line) Busy() bool {
+	for _, e := range l.watched {
+		if t := l.tools[e.ID]; t != nil && t.busy {
+			return true
+		}
+	}
+	return l.robot.busy
+}
 
 // PutBy moves a part by hand.
 func (l *Line) PutBy(part string, place int) {

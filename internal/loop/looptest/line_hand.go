@@ -18,3 +18,13 @@ func (l *Line) Fail(id term.EquipmentID, fault int) {
 		l.robot.fault = fault
 	}
 }
+
+// Foreign lets a marker take a number that somebody else gave it, as done.
+func (l *Line) Foreign(id term.EquipmentID, no uint32) {
+	t := l.tools[id]
+	t.take(no)
+	t.ended = true
+}
+
+// Interrupt ends what a marker does, as a loss of its power would: it does not know then whether the mark is on the part.
+func (l *Line) Interrupt(id term.EquipmentID) { l.tools[id].busy = false }

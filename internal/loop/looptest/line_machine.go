@@ -9,14 +9,20 @@ import (
 	"surehand/internal/term"
 )
 
+// lineDone is the end of a cycle.
+type lineDone struct {
+	slot int    // 0: all
+	pass string // pass, fail or not said
+}
+
 type lineMachine struct {
 	config   plant.WatchedEquipment
 	echo     uint32
 	result   int
 	running  term.Slots
-	pending  []int // slots whose done waits for the line to be free
+	pending  []lineDone // that wait for the line to be free
 	done     bool
-	doneSlot int
+	shown    lineDone // while done
 	cycle    uint32
 	cut      bool
 	fault    int
@@ -50,7 +56,7 @@ func (l *Line) raise(m *lineMachine) {
 	if m.done || len(m.pending) == 0 {
 		return
 	}
-	m.done, m.doneSlot, m.doneTold = true, m.pending[0], false
+	m.done, m.shown, m.doneTold = true, m.pending[0], false
 	m.pending = m.pending[1:]
 	m.cycle++
 }
@@ -76,7 +82,7 @@ func (l *Line) start(p plant.Perform, m Mishap) {
 		case m == Refuses || m == Drops:
 			l.result(p, term.NotDone, "", "", "refused", false)
 			return
-		case m == SilentBefore || m == Stuck:
+		case m == SilentBefore || m == Stuck || m == ArrivesLate:
 			l.result(p, term.Unknown, "", "", "no answer", false)
 			return
 		case !term.NumberNewer(machine.echo, p.ActionNo):
@@ -116,15 +122,19 @@ func (l *Line) start(p plant.Perform, m Mishap) {
 func (l *Line) cycleEnds(m *lineMachine, p plant.Perform, slots []int) {
 	for _, n := range slots {
 		m.running &^= 1 << (n - 1)
+		done := lineDone{slot: n}
 		if part := l.On(m.config.Config.First + n - 1); part != "" {
 			l.Visits[part] = append(l.Visits[part], string(m.config.ID))
+			if l.Judge != nil {
+				done.pass = l.Judge(m.config.ID, part)
+			}
 		}
 		if !m.config.Config.Batch {
-			m.pending = append(m.pending, n)
+			m.pending = append(m.pending, done)
 		}
 	}
-	if m.config.Config.Batch {
-		m.pending = append(m.pending, 0)
+	if m.config.Config.Batch { // one word for all cannot say which part is bad
+		m.pending = append(m.pending, lineDone{})
 	}
 	l.raise(m)
 }
@@ -141,14 +151,14 @@ func (l *Line) tell() {
 			r := l.machineReading(m)
 			if m.done && !m.doneTold && !m.cut {
 				m.doneTold = true
-				l.post(message.FromDevice, message.MachineDone{Machine: e.ID, SlotNo: m.doneSlot, Exact: true, Cycle: m.cycle, Counted: true})
+				l.post(message.FromDevice, message.MachineDone{Machine: e.ID, SlotNo: m.shown.slot, Exact: true, Pass: m.shown.pass, Cycle: m.cycle, Counted: true})
 			}
 			l.reading(e.ID, r, &m.told, &m.toldAt)
 		case term.KindRobot:
 			l.reading(e.ID, l.robotReading(), &l.robot.told, &l.robot.toldAt)
 		default:
 			t := l.tools[e.ID]
-			l.reading(e.ID, term.Reading{Reached: !t.cut, Ready: true}, &t.told, &t.toldAt)
+			l.reading(e.ID, t.reading(), &t.told, &t.toldAt)
 		}
 	}
 }
@@ -164,7 +174,7 @@ func (l *Line) machineReading(m *lineMachine) term.Reading {
 	if m.cut {
 		return term.Reading{Error: "cut"}
 	}
-	r := term.Reading{Reached: true, Ready: true, Echo: m.echo, Running: m.running, Done: m.done, DoneSlot: m.doneSlot, Cycle: m.cycle,
+	r := term.Reading{Reached: true, Ready: true, Echo: m.echo, Running: m.running, Done: m.done, DoneSlot: m.shown.slot, Pass: m.shown.pass, Cycle: m.cycle,
 		StartResult: m.result, Fault: m.fault, State: term.MachineIdle}
 	for n := 1; n <= m.config.Config.Slots; n++ {
 		if l.On(m.config.Config.First+n-1) != "" {

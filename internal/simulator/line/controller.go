@@ -14,7 +14,7 @@ type Controller struct {
 	w       *World
 	name    string
 	o       ModbusOptions
-	link    *link
+	link    endpoint
 	program program
 	goAt    int // offset of go in the command block
 	size    int // registers of the status block
@@ -30,6 +30,14 @@ type Controller struct {
 	poweredAt  time.Time
 	linkFaults LinkFaults
 	linkChance *chance
+}
+
+// endpoint is how a robot or machine is reached. It is never called with the World's mutex held.
+type endpoint interface {
+	Address() string
+	start() error
+	stop()
+	close()
 }
 
 // program is what a controller is for.

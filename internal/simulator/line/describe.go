@@ -36,6 +36,12 @@ func (w *World) Describe() string {
 		fmt.Fprintf(b, "cycle %d of %s: slot %d program %d parts %v: %s, shown %d times\n",
 			c.No, c.Machine, c.Slot, c.Program, c.Parts, c.Outcome, c.Raised)
 	}
+	for _, m := range w.markers {
+		m.describe(b)
+	}
+	for _, m := range tail(w.truth.marks, 5) {
+		fmt.Fprintf(b, "mark %d by %s: %q on part %q: %s\n", m.No, m.Marker, m.Text, m.Part, m.Outcome)
+	}
 	for _, i := range tail(w.truth.Ignored, 5) {
 		fmt.Fprintf(b, "ignored by %s: %d: %s\n", i.Endpoint, i.No, i.Reason)
 	}

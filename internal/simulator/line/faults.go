@@ -22,6 +22,20 @@ type LinkFaults struct {
 	Strikes         int
 }
 
+// MQTTFaults are how the MQTT wire of the robot misbehaves. Actions are the requests that begin one.
+type MQTTFaults struct {
+	LoseRequest, LoseAction float64       // never reaches the program
+	LateRequest, LateAction float64       // reaches it LateBy later; others may overtake it
+	DoubleRequest           float64       // reaches it twice
+	LoseState               float64       // a state is not sent
+	LateState               float64       // is sent LateBy later; others may overtake it
+	DoubleState             float64       // is sent twice
+	LateBy                  time.Duration // 200 ms
+	SilentAfterBegin        float64       // once an action has begun, no state is sent for SilentFor
+	SilentFor               time.Duration // 500 ms
+	Strikes                 int
+}
+
 // RobotFaults are how the robot misbehaves in an action. Chance is thrown when the action begins.
 type RobotFaults struct {
 	RefuseBegin    float64       // the rising edge of go begins nothing
@@ -74,9 +88,42 @@ type ScannerFaults struct {
 	Strikes int
 }
 
+// MarkerFaults are how a marker misbehaves. Chance is thrown for each request; the first in this order that strikes it,
+// and the first that strikes its answer, are the ones that it has.
+type MarkerFaults struct {
+	Silent     float64       // any request is neither executed nor answered
+	LoseMark   float64       // the same, of MARK only
+	LateMark   float64       // MARK is executed LateMarkBy after it came, even if the client has gone
+	LateMarkBy time.Duration // 200 ms
+	Refuse     float64       // MARK ends with FAIL at once
+	Fail       float64       // a mark that has begun ends with FAIL
+	Stick      float64       // a mark that has begun ends only by Free
+
+	LoseAnswer   float64       // MARK is executed, but not answered
+	DropAnswers  float64       // any request is executed, but not answered
+	LateAnswer   float64       // MARK is executed, and answered LateAnswerBy later
+	LateAnswerBy time.Duration // 200 ms
+	Doubled      float64       // any answer comes twice
+	Garble       float64       // any answer is a line that means nothing
+	HangUp       float64       // any request is executed, but instead of an answer the connection is closed
+	Strikes      int
+}
+
+func (f MarkerFaults) withDefaults() MarkerFaults {
+	setDefault(&f.LateMarkBy, 200*time.Millisecond)
+	setDefault(&f.LateAnswerBy, 200*time.Millisecond)
+	return f
+}
+
 func (f LinkFaults) withDefaults() LinkFaults {
 	setDefault(&f.LateWriteBy, 200*time.Millisecond)
 	setDefault(&f.LateAnswerBy, 200*time.Millisecond)
+	return f
+}
+
+func (f MQTTFaults) withDefaults() MQTTFaults {
+	setDefault(&f.LateBy, 200*time.Millisecond)
+	setDefault(&f.SilentFor, 500*time.Millisecond)
 	return f
 }
 

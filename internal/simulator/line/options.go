@@ -15,8 +15,9 @@ type Options struct {
 	Robot    RobotOptions
 	Machines []MachineOptions
 	Scanners []ScannerOptions
+	Markers  []MarkerOptions
 
-	// Speed divides the durations of moves, cycles and scans, not those of faults and heartbeats: 1.
+	// Speed divides the durations of moves, cycles, scans and marks, not those of faults and heartbeats: 1.
 	Speed float64
 	Seed  uint64
 	// PartCode is the readable code of a part that arrives on the n-th pallet (from 1) at a dock place (from 1):
@@ -52,8 +53,25 @@ type ModbusOptions struct {
 // RobotOptions describe the robot.
 type RobotOptions struct {
 	Modbus ModbusOptions
+	// MQTT is its wire instead of Modbus; of ModbusOptions only Echo counts then.
+	MQTT *MQTTOptions
 	// MoveTime is the duration of a whole action: 20 ms. A pick happens half way.
 	MoveTime time.Duration
+}
+
+// MQTTOptions are the MQTT wire of the robot.
+type MQTTOptions struct {
+	BrokerURL          string // mqtt://host:port
+	Username, Password string
+	Topic              string // what its topics begin with
+	ClientID           string // "robot " and the topic
+	// StateEvery is the time between two states when nothing changes: 250 ms.
+	StateEvery time.Duration
+	// SessionExpiry above 0 gives it a session at the broker: requests wait there for it while it is away. The contract
+	// forbids that.
+	SessionExpiry time.Duration
+	// WrongClock: it never sees that notAfter is over.
+	WrongClock bool
 }
 
 // MachineOptions describe one machine.
@@ -80,6 +98,16 @@ type ScannerOptions struct {
 	ScanTime time.Duration // from trigger to answer: 0
 }
 
+// MarkerOptions describe one marker.
+type MarkerOptions struct {
+	Name     string        // not empty, used once among all endpoints
+	Place    uint16        // its tool station; it may be shared with scanners
+	Listen   string        // 127.0.0.1:0; the port of the first start is kept
+	MarkTime time.Duration // 20 ms
+	// Last is the number that it remembers from before the start, as done.
+	Last uint32
+}
+
 func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Speed, 1)
 	setDefault(&o.TruthSize, 10_000)
@@ -92,6 +120,15 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Robot.MoveTime, 20*time.Millisecond)
 	if err := o.Robot.Modbus.complete(RobotName, robotStatusSize); err != nil {
 		return o, err
+	}
+	if o.Robot.MQTT != nil {
+		m := *o.Robot.MQTT // the caller's stays as it is
+		setDefault(&m.ClientID, "robot "+m.Topic)
+		setDefault(&m.StateEvery, 250*time.Millisecond)
+		if m.BrokerURL == "" || m.Topic == "" {
+			return o, fmt.Errorf("the robot's MQTT wire needs a broker and a topic")
+		}
+		o.Robot.MQTT = &m
 	}
 	names := map[string]bool{RobotName: true}
 	// The caller's slices stay as they are.
@@ -120,6 +157,16 @@ func (o Options) withDefaults() (Options, error) {
 			return o, fmt.Errorf("scanner name %q is empty or used twice", s.Name)
 		}
 		names[s.Name] = true
+	}
+	o.Markers = append([]MarkerOptions(nil), o.Markers...)
+	for i := range o.Markers {
+		m := &o.Markers[i]
+		setDefault(&m.Listen, "127.0.0.1:0")
+		setDefault(&m.MarkTime, 20*time.Millisecond)
+		if m.Name == "" || names[m.Name] {
+			return o, fmt.Errorf("marker name %q is empty or used twice", m.Name)
+		}
+		names[m.Name] = true
 	}
 	return o, nil
 }

@@ -86,12 +86,20 @@ func (w *World) addSpots() error {
 		}
 	}
 	seen := map[uint16]bool{}
-	for _, s := range w.o.Scanners {
-		if seen[s.Place] {
-			continue // two scanners look at one station
+	station := func(place uint16, name string) error {
+		if seen[place] {
+			return nil // several tools work at one station
 		}
-		seen[s.Place] = true
-		if err := w.addSpot(int(s.Place), spot{name: s.Name}); err != nil {
+		seen[place] = true
+		return w.addSpot(int(place), spot{name: name})
+	}
+	for _, s := range w.o.Scanners {
+		if err := station(s.Place, s.Name); err != nil {
+			return err
+		}
+	}
+	for _, m := range w.o.Markers {
+		if err := station(m.Place, m.Name); err != nil {
 			return err
 		}
 	}

@@ -45,6 +45,10 @@ type Robot struct {
 	err      uint16
 	partAt   uint16
 	position Place // 0: elsewhere
+
+	mqtt     *mqttWire // nil: Modbus
+	voided   bool      // the number echo was made void
+	requests int       // that came by MQTT and could have had an effect
 }
 
 // doing is the action under way: steps, each of which may move a part, start a wait, or end the action.
@@ -60,6 +64,11 @@ func newRobot(w *World) *Robot {
 	r := &Robot{
 		Controller: newController(w, RobotName, w.o.Robot.Modbus, robotGo, robotStatusSize),
 		faults:     RobotFaults{}.withDefaults(), chance: newChance(w, RobotName),
+	}
+	if o := w.o.Robot.MQTT; o != nil {
+		r.mqtt = newMQTTWire(r, *o)
+		r.program, r.link = r, &mqttLink{wire: r.mqtt}
+		return r
 	}
 	r.connect(r)
 	return r
@@ -91,6 +100,10 @@ func (r *Robot) Stuck() bool {
 }
 
 func (r *Robot) scan() {
+	if r.mqtt != nil {
+		r.mqtt.drain()
+		return
+	}
 	rising := r.risingGo()
 	if !r.seenGo {
 		r.done, r.err = false, 0
@@ -109,13 +122,14 @@ func (r *Robot) scan() {
 	case r.chance.strikes("refuse_begin", r.faults.RefuseBegin):
 		r.w.ignore(r.name, no, "refused")
 	default:
-		r.begin(no)
+		r.begin(no, r.command[2], r.command[3], r.command[4])
 	}
 }
 
-func (r *Robot) begin(no uint32) {
+func (r *Robot) begin(no uint32, code, from, to uint16) {
 	r.echo, r.partAt, r.position = no, partUnknown, 0
-	a := &Action{No: no, Code: r.command[2], From: r.command[3], To: r.command[4], Begun: time.Now(), Outcome: Running}
+	r.done, r.err, r.voided = false, 0, false
+	a := &Action{No: no, Code: code, From: from, To: to, Begun: time.Now(), Outcome: Running}
 	r.w.truth.actions = append(r.w.truth.actions, a)
 	r.w.truth.Executed[no]++
 	r.w.touch()
@@ -172,11 +186,14 @@ func (r *Robot) halt() {
 		r.doing = nil
 	}
 	r.done, r.err, r.position = false, 0, 0
+	if r.mqtt != nil {
+		r.mqtt.powerLost()
+	}
 }
 
 func (r *Robot) forget(memory Memory) {
 	if memory == ForgetEcho {
-		r.echo, r.partAt = 0, partUnknown
+		r.echo, r.partAt, r.voided = 0, partUnknown, false
 	}
 }
 
@@ -188,10 +205,10 @@ func (r *Robot) status() []uint16 {
 	}
 }
 
-// end shows how the action ended: part_at, then done or error, then busy. Done and error last no longer than go.
+// end shows how the action ended: part_at, then done or error, then busy. On Modbus done and error last no longer than go.
 func (r *Robot) end(d *doing, err, partAt uint16) {
 	r.doing, r.partAt, r.err, r.done = nil, partAt, err, err == 0
-	if !r.seenGo {
+	if r.mqtt == nil && !r.seenGo {
 		r.done, r.err = false, 0
 	}
 	d.action.Ended, d.action.Error, d.action.PartAt, d.action.Outcome = time.Now(), err, partAt, Done

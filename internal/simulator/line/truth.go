@@ -14,9 +14,10 @@ type Truth struct {
 	Actions  []Action                  // begun by the robot
 	Executed map[uint32]int            // by action_no: how often it was begun
 	Cycles   []Cycle                   // begun by machines
-	Started  map[string]map[uint32]int // by machine and start_no: how often it was begun
-	Ignored  []Ignored                 // edges of go that began nothing, and triggers not understood
+	Started  map[string]map[uint32]int // by machine and start_no, or marker and number: how often it was begun
+	Ignored  []Ignored                 // edges of go and requests that began nothing, and lines not understood
 	Readings []Reading
+	Marks    []Mark // begun by markers
 	Parts    map[string]Part
 	// Violations are what should never happen; the test that provoked none expects none.
 	Violations []Violation
@@ -76,13 +77,24 @@ type Reading struct {
 	Line       string // as answered; empty: no answer
 }
 
+// Mark is one mark that a marker has begun.
+type Mark struct {
+	Marker       string
+	No           uint32
+	Text         string
+	Part         string // held at the station when it began; empty: none
+	Begun, Ended time.Time
+	Outcome      Outcome // Failed and Abandoned put nothing on the part
+}
+
 // Part is one physical part.
 type Part struct {
 	ID, Code string
 	Origin   Place // where it first stood
 	At       Place
 	Bad      bool
-	Steps    []Step // in order
+	Marks    []string // what is on it, in order
+	Steps    []Step   // in order
 }
 
 // Step is one thing that happened to a part: it came to a place, or a machine worked on it where it was.
@@ -93,15 +105,20 @@ type Step struct {
 	Worked  bool
 	Program uint16 // if worked
 	Pass    uint16 // if worked
+	Text    string // if marked
 }
 
-// Route is a part's history in one line, such as "1 gripper 40 mill:3 gripper 90": places, and machine:program.
+// Route is a part's history in one line, such as "1 gripper 40 mill:3 gripper marker=A.1 90": places, machine:program, and
+// marker=text.
 func (p Part) Route() string {
 	words := make([]string, len(p.Steps))
 	for i, s := range p.Steps {
 		words[i] = s.Place.String()
 		if s.Worked {
 			words[i] = fmt.Sprintf("%s:%d", s.By, s.Program)
+		}
+		if s.Text != "" {
+			words[i] = fmt.Sprintf("%s=%s", s.By, s.Text)
 		}
 	}
 	return strings.Join(words, " ")
@@ -122,6 +139,10 @@ const (
 	StartedEmpty          Kind = "machine started with no part" // it runs
 	ActionTwice           Kind = "action number executed twice" // it is done
 	StartTwice            Kind = "start number executed twice"  // it runs
+	MarkTwice             Kind = "mark number executed twice"   // it is done
+	MarkedTwice           Kind = "part marked twice alike"      // with the same text: both are on it
+	MarkedNothing         Kind = "mark without a part"          // it ends as if there were one
+	MarkMoved             Kind = "part moved while marked"      // nothing readable is on it
 )
 
 // Violation is one broken law of the cell.
@@ -129,7 +150,7 @@ type Violation struct {
 	At       time.Time
 	Kind     Kind
 	Endpoint string
-	No       uint32 // action_no or start_no
+	No       uint32 // action_no, start_no or the number of a mark
 	Place    Place
 	Part     string
 }
@@ -143,6 +164,7 @@ type record struct {
 	Truth
 	actions []*Action
 	cycles  []*Cycle
+	marks   []*Mark
 }
 
 func newRecord() record {
@@ -171,6 +193,7 @@ func (w *World) ignore(endpoint string, no uint32, reason string) {
 func (w *World) trim() {
 	w.truth.actions = keep(w.truth.actions, w.o.TruthSize, &w.truth.Forgotten)
 	w.truth.cycles = keep(w.truth.cycles, w.o.TruthSize, &w.truth.Forgotten)
+	w.truth.marks = keep(w.truth.marks, w.o.TruthSize, &w.truth.Forgotten)
 	w.truth.Ignored = keep(w.truth.Ignored, w.o.TruthSize, &w.truth.Forgotten)
 	w.truth.Readings = keep(w.truth.Readings, w.o.TruthSize, &w.truth.Forgotten)
 }
@@ -192,6 +215,9 @@ func (w *World) cloneTruth() Truth {
 		// A cycle's Parts are never written to again.
 		t.Cycles = append(t.Cycles, *c)
 	}
+	for _, m := range w.truth.marks {
+		t.Marks = append(t.Marks, *m)
+	}
 	t.Executed, t.Faults = maps.Clone(t.Executed), maps.Clone(t.Faults)
 	t.Started = make(map[string]map[uint32]int, len(w.truth.Started))
 	for name, counts := range w.truth.Started {
@@ -201,7 +227,7 @@ func (w *World) cloneTruth() Truth {
 	t.Parts = make(map[string]Part, len(w.parts))
 	for id, p := range w.parts {
 		c := *p
-		c.Steps = slices.Clone(p.Steps)
+		c.Steps, c.Marks = slices.Clone(p.Steps), slices.Clone(p.Marks)
 		t.Parts[id] = c
 	}
 	return t

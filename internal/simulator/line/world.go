@@ -19,6 +19,7 @@ type World struct {
 	robot    *Robot
 	machines []*Machine
 	scanners []*Scanner
+	markers  []*Marker
 
 	mu      sync.Mutex
 	spots   map[Place]*spot
@@ -59,6 +60,10 @@ func Start(o Options) (*World, error) {
 	}
 	for _, so := range o.Scanners {
 		w.scanners = append(w.scanners, newScanner(w, so))
+	}
+	for _, mo := range o.Markers {
+		w.markers = append(w.markers, newMarker(w, mo))
+		w.truth.Started[mo.Name] = map[uint32]int{}
 	}
 	for _, l := range w.links() {
 		if err := l.start(); err != nil {
@@ -101,13 +106,25 @@ func (w *World) Scanner(name string) *Scanner {
 	return w.scanners[i]
 }
 
-func (w *World) links() []*link {
-	links := []*link{w.robot.link}
+// Marker is the marker of that name. It panics if there is none.
+func (w *World) Marker(name string) *Marker {
+	i := slices.IndexFunc(w.markers, func(m *Marker) bool { return m.o.Name == name })
+	if i < 0 {
+		panic(fmt.Sprintf("the cell has no marker %q", name))
+	}
+	return w.markers[i]
+}
+
+func (w *World) links() []endpoint {
+	links := []endpoint{w.robot.link}
 	for _, m := range w.machines {
 		links = append(links, m.link)
 	}
 	for _, s := range w.scanners {
 		links = append(links, s.link)
+	}
+	for _, m := range w.markers {
+		links = append(links, m.link)
 	}
 	return links
 }
@@ -119,6 +136,9 @@ func (w *World) unlock() {
 	if w.dirty {
 		w.dirty = false
 		w.trim()
+		if m := w.robot.mqtt; m != nil {
+			m.show(false)
+		}
 		close(w.changed)
 		w.changed = make(chan struct{})
 	}

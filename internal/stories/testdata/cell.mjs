@@ -1,8 +1,9 @@
 // A production cell by the npm package modbus-serial: node cell.mjs. It is written from docs/drivers.md and
-// docs/examples/plant.yaml alone, by somebody who had not read the drivers.
+// docs/examples/plant.yaml alone, by somebody who had not read the drivers; the
+// marker came later, by somebody who had.
 //
-// It is a small world with a truth of its own: places, parts with codes, a lathe, a mill, an oven, a scanner and
-// a robot that really carries parts. Machines and robot are PLC programs: each scan takes the command block as
+// It is a small world with a truth of its own: places, parts with codes, a lathe, a mill, an oven, a scanner, a
+// marker and a robot that really carries parts. Machines and robot are PLC programs: each scan takes the command block as
 // it stands, works, and shows the status block in one piece. What could not happen in a real cell is not done
 // and kept as a violation.
 //
@@ -21,7 +22,7 @@ const SCAN = 5; // ms
 const slots = (name, first, count) => Array.from({ length: count }, (_, n) => [first + n, `${name} ${n + 1}`]);
 const names = new Map([
   ...slots('dock', 1, 12), ...slots('buffer', 21, 8), ...slots('lathe', 31, 1), ...slots('mill', 41, 2), ...slots('oven', 51, 4),
-  ...slots('station', 81, 1), [90, 'exit'],
+  ...slots('station', 81, 2), [90, 'exit'],
 ]);
 const holds = new Map(); // number of the place → part
 const parts = [];
@@ -286,6 +287,47 @@ const scanner = net.createServer((socket) => {
   });
 });
 
+// The marker: one connection for each request. Its last number and how it ended are all that it keeps.
+
+const marker = { last: 0, ended: 'NONE' };
+const said = () => (marker.ended === 'NONE' ? 'NONE' : `${marker.ended} ${marker.last}`);
+
+function mark(number, text, answer) {
+  const entry = { who: 'marker', number, begun: marker.ended !== 'BUSY' && (marker.last === 0 || newer(number, marker.last)) };
+  commands.push(entry);
+  if (!entry.begun) return answer(`${marker.ended === 'BUSY' ? 'BUSY' : 'OLD'} ${marker.last}`);
+  Object.assign(marker, { last: number, ended: 'BUSY' });
+  const part = robot.gripper;
+  const held = () => part && robot.gripper === part && !robot.action && names.get(robot.position) === 'station 2';
+  if (!held()) violated(`marker: nothing is held before it at number ${number}`);
+  setTimeout(() => {
+    if (!held()) violated(`marker: the part was moved during number ${number}`);
+    else if (part.mark) violated(`marker: ${part.code} has a mark already`);
+    else Object.assign(part, { mark: text }).history.push('mark');
+    marker.ended = 'DONE';
+    answer(said());
+  }, 60);
+}
+
+const marking = net.createServer((socket) => {
+  sockets.add(socket);
+  socket.on('close', () => sockets.delete(socket));
+  socket.on('error', () => {});
+  let line = '';
+  socket.setEncoding('ascii').on('data', (data) => {
+    line += data;
+    if (!line.endsWith('\n')) return;
+    const answer = (words) => socket.end(`${words}\r\n`);
+    const [, word, number, text] = /^(LAST|MARK|VOID)(?: (\d+))?(?: ([ -~]+))?\r?\n$/.exec(line) ?? [];
+    if (word === 'LAST') answer(said());
+    else if (word === 'MARK' && number && text) mark(Number(number), text, answer);
+    else if (word === 'VOID' && number) {
+      if (marker.ended !== 'BUSY' && (marker.last === 0 || newer(Number(number), marker.last))) Object.assign(marker, { last: Number(number), ended: 'VOID' });
+      answer(said());
+    } else violated(`marker: hears ${JSON.stringify(line)}`);
+  });
+});
+
 const robot = new Robot('robot', { takes: 15, unit: 7, command: 40, status: 300 });
 const controllers = [
   robot,
@@ -297,6 +339,8 @@ const ports = {};
 for (const c of controllers) ports[c.name] = await c.run();
 await new Promise((resolve) => { scanner.listen(0, '127.0.0.1', resolve); });
 ports.scanner = scanner.address().port;
+await new Promise((resolve) => { marking.listen(0, '127.0.0.1', resolve); });
+ports.marker = marking.address().port;
 print({ ports });
 
 for await (const line of readline.createInterface({ input: process.stdin })) {
@@ -306,4 +350,5 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
 }
 for (const socket of sockets) socket.destroy();
 scanner.close();
+marking.close();
 await Promise.all(controllers.map((c) => c.stop()));

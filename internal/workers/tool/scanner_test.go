@@ -256,7 +256,7 @@ func TestNoLinkIsNotTried(t *testing.T) {
 	}
 	late := scan(2)
 	late.StartedAt = late.StartedAt.Add(-plant.SendBefore)
-	if e := d.Perform(t.Context(), late); !e.Unsent || !strings.HasPrefix(e.Error, "late: the trigger") {
+	if e := d.Perform(t.Context(), late); !e.Unsent || !strings.HasPrefix(e.Error, "late: it may not begin") {
 		t.Errorf("ended %+v", e)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
