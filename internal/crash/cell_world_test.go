@@ -23,6 +23,7 @@ import (
 type cell struct {
 	*world
 	plant  *line.World
+	mqtt   bool // the robot is on MQTT
 	reader *read.Reader
 	order  string
 	parts  int
@@ -51,6 +52,9 @@ func newCell(t *testing.T, change ...func(*line.Options)) *cell {
 	}
 	for _, f := range change {
 		f(&o)
+	}
+	if m := o.Robot.MQTT; m != nil {
+		c.mqtt, m.BrokerURL, m.Topic = true, c.broker.URL(), robotTopic
 	}
 	var err error
 	c.plant, err = line.Start(o)
@@ -90,7 +94,11 @@ func (c *cell) yaml() string {
 		fmt.Fprintf(b, "  - {id: %s, kind: machine, slots: %d, %sfirst: %d, actionTime: 5s, driver: %s}\n", m.id, m.slots, batch,
 			slotsFirst[m.id], modbus("machine", c.plant.Machine(m.id).Address()))
 	}
-	fmt.Fprintf(b, "  - {id: robot, kind: robot, actionTime: 5s, driver: %s}\n", modbus("robot", c.plant.Robot().Address()))
+	robot := "{type: mqtt-robot, stale: 2s}"
+	if !c.mqtt {
+		robot = modbus("robot", c.plant.Robot().Address())
+	}
+	fmt.Fprintf(b, "  - {id: robot, kind: robot, actionTime: 5s, driver: %s}\n", robot)
 	fmt.Fprintf(b, "  - {id: scanner, kind: scanner, first: %d, actionTime: 5s, driver: {type: tcp-scanner, address: %q, format: '^HS-[0-9-]+$', timeout: 1s}}\n",
 		robotAt, c.plant.Scanner("scanner").Address())
 	b.WriteString("routes:\n  - {id: housing, steps: [{machine: lathe, program: 1, timeout: 1m}, {machine: mill, program: 2, timeout: 1m}, {machine: oven, program: 3, timeout: 2m}, {scan: scanner}]}\n")

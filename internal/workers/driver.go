@@ -104,9 +104,8 @@ func NotTried(t Task, why string) Ending {
 // InDoubt: it may have happened.
 func InDoubt(why string) Ending { return Ending{Outcome: term.Unknown, Error: why} }
 
-// Concluded tells how a move or a start has ended by a reading that carries its number; a robot has ended when it stands
-// still as well. ok is false while the reading
-// does not say so. An ending without the place of the part is unknown.
+// Concluded tells how a move, a start or a mark has ended by a reading that carries its number; a robot has ended when it
+// stands still as well. ok is false while the reading does not say so. An ending without the place of the part is unknown.
 func Concluded(p plant.Perform, r term.Reading) (e Ending, ok bool) {
 	if r.Echo != p.ActionNo || r.Busy { // a controller may show how it ended a moment before it stands still
 		return e, false
@@ -133,6 +132,15 @@ func Concluded(p plant.Perform, r term.Reading) (e Ending, ok bool) {
 			return InDoubt("the robot says done and not where the part is"), true
 		case r.Ended:
 			return Happened(at), true
+		}
+	case term.TaskMark:
+		switch {
+		case r.Ended:
+			return Happened(term.PartGripper), true
+		case r.Failed:
+			return Ending{Outcome: term.NotDone, PartAt: term.PartGripper, Error: "the marker says that it failed and did not mark the part"}, true
+		case r.Void: // said long after it was in doubt, so what is planned anew does not come back at once
+			return Ending{Outcome: term.NotDone, PartAt: term.PartGripper, Unsent: true, Error: "it was withdrawn before the marker began it"}, true
 		}
 	}
 	return e, false

@@ -93,7 +93,9 @@ func (l *Line) watch(w plant.Watch) {
 		e.Config = e.Config.WithDefaults(e.ID)
 		named[e.ID] = true
 		if s := l.stations[e.ID]; s != nil {
-			if s.equipment == e {
+			known := s.equipment
+			known.InDoubt = e.InDoubt // of this process life: its driver knows it already
+			if known == e {
 				continue
 			}
 			l.letGo(s)

@@ -84,6 +84,10 @@ func TestLateResultFollowsAnUnknownOne(t *testing.T) {
 		{"a refused start", "mill", term.TaskStartMachine, func(r *lineRig) {
 			r.mocks["mill"].Set(func(r *term.Reading) { r.StartResult = 2 })
 		}, []message.ActionEnded{{Outcome: term.NotDone, Error: "the machine refused the start"}}},
+		{"a mark", "marker", term.TaskMark, func(*lineRig) {}, []message.ActionEnded{{Outcome: term.Done, PartAt: term.PartGripper}}},
+		{"a mark that was withdrawn", "marker", term.TaskMark, func(r *lineRig) {
+			r.mocks["marker"].Set(func(r *term.Reading) { r.Busy, r.Void = false, true })
+		}, []message.ActionEnded{{Outcome: term.NotDone, PartAt: term.PartGripper, Unsent: true, Error: "it was withdrawn before the marker began it"}}},
 		{"a move that lost the part", "robot", term.TaskMove, func(r *lineRig) {
 			r.mocks["robot"].Set(func(r *term.Reading) { r.Fault, r.PartAt = 5, term.PartUnknown })
 			r.mocks["robot"].Set(func(r *term.Reading) { r.Echo = 2 })
@@ -102,7 +106,7 @@ func TestLateResultFollowsAnUnknownOne(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onLine(t, func(r *lineRig) {
-				r.watch(equipment("mill", term.KindMachine), equipment("robot", term.KindRobot))
+				r.watch(equipment("marker", term.KindMarker), equipment("mill", term.KindMachine), equipment("robot", term.KindRobot))
 				r.mocks[c.id].Next(workertest.Held)
 				r.line.Start(task(c.id, 1, c.kind))
 				pass(11 * time.Second)
@@ -251,6 +255,23 @@ func TestHandsGiveToEachItsOwn(t *testing.T) {
 		}
 		if err := hands.Close(r.t.Context()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A mark in doubt of an earlier process life is the driver's affair once: a later list of the same equipment keeps it.
+func TestADoubtOfAnEarlierLifeReplacesNoDriver(t *testing.T) {
+	onLine(t, func(r *lineRig) {
+		doubted := equipment("marker", term.KindMarker)
+		doubted.InDoubt = 7
+		r.watch(doubted)
+		r.watch(equipment("marker", term.KindMarker))
+		doubted.InDoubt = 8
+		r.watch(doubted)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.made["marker"] != 1 {
+			t.Errorf("%d drivers were made", r.made["marker"])
 		}
 	})
 }

@@ -137,7 +137,7 @@ func (s *station) driverReturned() {
 // followOn goes on looking for the number of an action whose outcome is unknown; the caller holds mu.
 func (s *station) followOn(f *followed, e Ending) {
 	f.open = false
-	numbered := f.task.ActionNo != 0 && (f.task.Type == term.TaskMove || f.task.Type == term.TaskStartMachine)
+	numbered := f.task.ActionNo != 0 && f.task.Type != term.TaskScan
 	if e.Outcome == term.Unknown && numbered && s.ctx.Err() == nil && f.seen == nil {
 		return
 	}

@@ -221,12 +221,12 @@ func (c counted) Run(ctx context.Context, report func(term.Reading)) {
 
 func TestEquipmentWithoutADriverIsNotReached(t *testing.T) {
 	onLine(t, func(r *lineRig) {
-		r.watch(equipment("mark", term.KindMarker))
+		r.watch(equipment("undriven", term.KindMachine))
 		got := take[message.EquipmentStatusChanged](&r.loop)
-		if len(got) != 1 || got[0].Reading.Reached || got[0].Reading.Error != "no driver for a marker" {
+		if len(got) != 1 || got[0].Reading.Reached || got[0].Reading.Error != "no driver for it" {
 			t.Errorf("reading %+v", got)
 		}
-		r.line.Start(task("mark", 1, term.TaskMark))
+		r.line.Start(task("undriven", 1, term.TaskMark))
 		pass(time.Second)
 		if got := take[message.ActionEnded](&r.loop); len(got) != 1 || got[0].Outcome != term.NotDone {
 			t.Errorf("ended %+v", got)

@@ -9,9 +9,7 @@
 // loop's answer, which follows its commit. While the loop answers nothing, the broker holds back at the
 // Receive Maximum. A marker that we publish to ourselves tells when what had queued has come in.
 //
-// Of paho it uses the client for one connection: CONNECT, keepalive, reading. Its session state is replaced
-// (session.go), since that one resends by itself, acknowledges on a timer and leaves callers waiting; and so
-// is autopaho, which hides on which connection a call runs.
+// A connection is mqttconn's. autopaho is not used: it hides on which connection a call runs.
 //
 // Nothing here decides, retries a command, or remembers one.
 package mqttrpc

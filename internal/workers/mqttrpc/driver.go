@@ -13,7 +13,6 @@ import (
 // not_sent.
 type Driver struct {
 	options Options
-	secure  bool
 
 	mu   sync.Mutex
 	life *life
@@ -33,8 +32,7 @@ func New(o Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, secure, err := brokerAddress(o.URL)
-	return &Driver{options: o, secure: secure, live: map[plant.Link]*connection{}}, err
+	return &Driver{options: o, live: map[plant.Link]*connection{}}, nil
 }
 
 // Start begins to connect, and returns at once. The database must have confirmed this process's epoch

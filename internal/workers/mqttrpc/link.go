@@ -85,16 +85,16 @@ func (l *link) serve(ctx context.Context, c *connection) (takenOver bool) {
 
 	l.untilDrained(ctx, c)
 	select {
-	case <-c.client.Done():
+	case <-c.Done():
 	case <-ctx.Done():
 	}
 	l.driver.setLive(l.name, nil)
 	if ctx.Err() != nil {
-		c.leave()
+		c.Leave()
 	}
 	posted := l.intake.down()
 	o.Count("mqtt_down", string(l.name))
-	reason := c.session.disconnectReason()
+	reason := c.Reason()
 	o.Log.Warn("connection to the broker ended", "link", l.name, "reason", reason, "unanswered", c.ledger.open())
 	l.told(ctx, posted)
 	if reason != packets.DisconnectSessionTakenOver {
@@ -123,7 +123,7 @@ func (l *link) untilDrained(ctx context.Context, c *connection) {
 	for {
 		p := &packets.Publish{Topic: l.marker, QoS: 1, Payload: []byte(c.token),
 			Properties: &packets.Properties{MessageExpiry: &expiry}}
-		r := c.publish(ctx, func() (*packets.Publish, string) { return p, "" })
+		r := c.Publish(ctx, func() (*packets.Publish, string) { return p, "" })
 		if r.Why != "" && ctx.Err() == nil {
 			l.driver.options.Count("mqtt_marker_failed", string(l.name))
 			l.driver.options.Log.Warn("the marker was not taken by the broker", "link", l.name, "error", r.Why)
@@ -131,7 +131,7 @@ func (l *link) untilDrained(ctx context.Context, c *connection) {
 		select {
 		case <-c.drained:
 			return
-		case <-c.client.Done():
+		case <-c.Done():
 			return
 		case <-ctx.Done():
 			return

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net"
-	"net/url"
 	"strings"
 	"time"
 
 	"surehand/internal/term"
 	"surehand/internal/workers"
+	"surehand/internal/workers/mqttconn"
 )
 
 // Options of a Driver. URL, Installation, Poster, Clock and NewID are required.
@@ -108,29 +107,6 @@ func (o Options) filled() (Options, error) {
 	case o.SessionExpiry < time.Minute || o.SessionExpiry > math.MaxUint32*time.Second:
 		return o, fmt.Errorf("the session expiry %s must be at least a minute: shorter than an outage it loses answers", o.SessionExpiry)
 	}
-	_, _, err := brokerAddress(o.URL)
+	_, _, err := mqttconn.Address(o.URL)
 	return o, err
-}
-
-// brokerAddress takes a broker's URL apart.
-func brokerAddress(raw string) (address string, secure bool, err error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "", false, fmt.Errorf("the broker's URL: %w", err)
-	}
-	port := "1883"
-	switch u.Scheme {
-	case "mqtt", "tcp":
-	case "mqtts", "ssl", "tls":
-		secure, port = true, "8883"
-	default:
-		return "", false, fmt.Errorf("the broker's URL %q must look like mqtt://host:1883 or mqtts://host:8883", u.Redacted())
-	}
-	if u.Port() != "" {
-		port = u.Port()
-	}
-	if u.Hostname() == "" {
-		return "", false, fmt.Errorf("the broker's URL %q names no host", u.Redacted())
-	}
-	return net.JoinHostPort(u.Hostname(), port), secure, nil
 }

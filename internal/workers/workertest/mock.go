@@ -11,7 +11,7 @@ import (
 	"surehand/internal/workers"
 )
 
-// Mock is a robot, a machine or a scanner in memory, and its own driver.
+// Mock is a robot, a machine, a scanner or a marker in memory, and its own driver.
 type Mock struct {
 	kind  term.EquipmentKind
 	clock workers.Clock
@@ -210,7 +210,7 @@ func (m *Mock) begin(t workers.Task) error {
 	}
 	m.begun = append(m.begun, t.ActionNo)
 	m.reading.Echo, m.reading.StartResult, m.reading.Ended, m.reading.PartAt = t.ActionNo, 0, false, term.PartUnknown
-	m.reading.Busy = m.kind == term.KindRobot
+	m.reading.Busy = m.kind == term.KindRobot || m.kind == term.KindMarker
 	if m.pending = &t; !m.held {
 		m.end(t)
 	}
@@ -225,6 +225,8 @@ func (m *Mock) end(t workers.Task) {
 	case term.TaskStartMachine:
 		m.reading.StartResult, m.reading.State = term.StartRunning, term.MachineRunning
 		m.reading.Running = m.reading.Running.With(max(t.Slot, 1))
+	case term.TaskMark:
+		m.reading.Ended = true
 	case term.TaskMove:
 		m.reading.Ended, m.reading.PartAt = true, term.PartAtTo
 		if t.Present {

@@ -23,6 +23,7 @@ func TestMocksAreDrivers(t *testing.T) {
 	}{
 		term.KindRobot:   {term.TaskMove, workers.Happened(term.PartAtTo)},
 		term.KindMachine: {term.TaskStartMachine, workers.Happened("")},
+		term.KindMarker:  {term.TaskMark, workers.Happened(term.PartGripper)},
 		term.KindScanner: {term.TaskScan, workers.Ending{Outcome: term.Done, PartAt: term.PartGripper, Code: "CODE"}},
 	} {
 		t.Run(string(kind), func(t *testing.T) {

@@ -1,4 +1,4 @@
-package mqttrpc
+package mqttconn
 
 import (
 	"context"
@@ -16,7 +16,7 @@ var errLinkDown = errors.New("link_down")
 // forgetful stands in for paho's session state, for the life of one connection, and keeps nothing that could
 // be sent again: a publish that the broker has not acknowledged when the connection ends is unknown, and
 // stays so. It answers every waiting request at the end. It sends no PUBACK when a handler returns, since
-// ours follow the loop's commit (ledger.go).
+// the owner decides when (Acknowledge).
 type forgetful struct {
 	mu       sync.Mutex
 	lost     bool
