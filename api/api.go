@@ -44,6 +44,7 @@ type Options struct {
 	// ParsePlant reads a plant file (YAML); nil: none can be imported.
 	ParsePlant func([]byte) (message.ImportPlant, []message.Problem)
 	Metrics    http.Handler // nil: no /metrics
+	Console    http.Handler // the page at / and its files below /assets/; nil: nothing there
 	// Mount are further handlers by the first part of their path, "/lab": what is not the product's, as the demo's
 	// simulated plant. They stand behind the same guards.
 	Mount   map[string]http.Handler
@@ -84,6 +85,12 @@ func newServer(o Options) *server {
 	if o.Metrics != nil {
 		r.Method(http.MethodGet, "/metrics", o.Metrics)
 	}
+	if o.Console != nil {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			r.Method(method, "/", o.Console)
+			r.Method(method, "/assets/*", o.Console)
+		}
+	}
 	for at, h := range o.Mount {
 		r.Mount(at, http.StripPrefix(at, h))
 	}
@@ -93,6 +100,7 @@ func newServer(o Options) *server {
 
 // resources lists every route of the API once.
 func (s *server) resources(r chi.Router) {
+	r.Get("/openapi.json", s.handle(s.document))
 	r.Get("/stream", s.handle(s.stream))
 
 	r.Get("/commands", s.reading(s.listCommands))

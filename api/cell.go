@@ -221,10 +221,7 @@ func (s *server) showRecovery(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) confirmRecovery(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Release *bool  `json:"release"`
-		Reason  string `json:"reason"`
-	}
+	var in ConfirmRequest
 	if err := s.readJSON(w, r, true, &in); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -64,12 +63,7 @@ func (s *server) commandTimeline(w http.ResponseWriter, r *http.Request) error {
 
 // sendCommand is a hand command. Whether the value fits the endpoint is the loop's to say.
 func (s *server) sendCommand(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Endpoint term.EndpointID `json:"endpoint"`
-		Value    json.RawMessage `json:"value"`
-		Reason   string          `json:"reason"`
-		Reassert bool            `json:"reassert"`
-	}
+	var in CommandRequest
 	if err := s.readJSON(w, r, false, &in); err != nil {
 		return err
 	}
@@ -91,31 +85,26 @@ func (s *server) cancelCommand(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Reason string `json:"reason"`
-	}
-	if err := s.readJSON(w, r, true, &in); err != nil {
+	reason, err := s.reasonIn(w, r, false)
+	if err != nil {
 		return err
 	}
-	if err := shortText("/reason", in.Reason); err != nil {
-		return err
-	}
-	return s.change(w, r, message.CancelCommand{IntentID: term.IntentID(id), Reason: in.Reason}, commandPath(term.IntentID(id)))
+	return s.change(w, r, message.CancelCommand{IntentID: term.IntentID(id), Reason: reason}, commandPath(term.IntentID(id)))
 }
+
+// verdicts are what a person may say of a command that is uncertain.
+var verdicts = []term.Verdict{term.VerdictApplied, term.VerdictFailed}
 
 func (s *server) judgeCommand(w http.ResponseWriter, r *http.Request) error {
 	id, err := uuidParam(r)
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Verdict term.Verdict `json:"verdict"`
-		Reason  string       `json:"reason"`
-	}
+	var in VerdictRequest
 	if err := s.readJSON(w, r, false, &in); err != nil {
 		return err
 	}
-	if !slices.Contains([]term.Verdict{term.VerdictApplied, term.VerdictFailed}, in.Verdict) {
+	if !slices.Contains(verdicts, in.Verdict) {
 		return invalid("/verdict", "applied or failed")
 	}
 	if err := reasonGiven(in.Reason); err != nil {
@@ -126,8 +115,12 @@ func (s *server) judgeCommand(w http.ResponseWriter, r *http.Request) error {
 
 func commandPath(id term.IntentID) string { return Root + "/commands/" + url.PathEscape(string(id)) }
 
-// readJSON reads the body of a write.
+// readJSON reads the body of a write. Everything that is said stands in the body: a parameter in the address would be
+// passed over without a word, and an order cancelled by another rule than the person named.
 func (s *server) readJSON(w http.ResponseWriter, r *http.Request, allowEmpty bool, into any) error {
+	if err := queryOnly(r); err != nil {
+		return err
+	}
 	data, _, err := body(w, r, maxBody, allowEmpty, "application/json")
 	if err != nil || len(data) == 0 && allowEmpty {
 		return err

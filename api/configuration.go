@@ -58,6 +58,9 @@ func (s *server) listRules(w http.ResponseWriter, r *http.Request) error {
 // importConfiguration applies a device configuration as a whole or not at all. It is YAML, as people keep it in
 // a file, or the same as JSON.
 func (s *server) importConfiguration(w http.ResponseWriter, r *http.Request) error {
+	if err := queryOnly(r); err != nil {
+		return err
+	}
 	types := []string{"application/json"}
 	if s.o.ParseDevices != nil {
 		types = []string{"application/yaml", "text/yaml", "application/json"}
@@ -88,11 +91,7 @@ func (s *server) importConfiguration(w http.ResponseWriter, r *http.Request) err
 var releasable = []term.HoldReason{term.HoldQuarantine, term.HoldParked}
 
 func (s *server) releaseHold(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Subject string          `json:"subject"`
-		Hold    term.HoldReason `json:"hold"`
-		Reason  string          `json:"reason"`
-	}
+	var in ReleaseHoldRequest
 	if err := s.readJSON(w, r, false, &in); err != nil {
 		return err
 	}

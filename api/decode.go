@@ -59,6 +59,9 @@ func body(w http.ResponseWriter, r *http.Request, limit int64, allowEmpty bool, 
 
 // decode reads exactly one JSON object without unknown fields.
 func decode(data []byte, into any) error {
+	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) { // it would be taken as a body that says nothing
+		return invalid("", "a JSON null does not fit here")
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {

@@ -40,7 +40,9 @@ func newFakeCell() *fakeCell {
 		},
 		tasks: []*plant.Task{
 			{ID: idA, Version: 2, Type: term.TaskMove, JobID: "WO-1.2", OrderID: "WO-1", EquipmentID: "robot", From: term.GripperPlace(), To: term.BufferPlace(2),
-				State: term.TaskRunning, ActionNo: 41, Attempt: 1, Epoch: 7, CreatedAt: noon, DueAt: noon},
+				State: term.TaskRunning, ActionNo: 41, Attempt: 1, Epoch: 7, CreatedAt: noon, DueAt: noon,
+				Plan: &term.Plan{Policy: "priority", Why: "place: WO-1.2", Candidates: []term.PlanCandidate{{Generator: "place", Job: "WO-1.2", From: term.GripperPlace(), To: term.BufferPlace(2)},
+					{Generator: "unload", Job: "WO-1.1", From: term.SlotPlace("mill:2"), Reason: "it is processed"}}}},
 			{ID: idB, Version: 2, Type: term.TaskStartMachine, EquipmentID: "mill", Slots: []int{2}, State: term.TaskRunning, ActionNo: 40, CreatedAt: noon},
 		},
 		equipment: []*plant.Equipment{

@@ -42,7 +42,8 @@ type fakeReader struct {
 
 func newFakeReader() *fakeReader {
 	return &fakeReader{fence: plant.Fence{Generation: "gen-1", Epoch: 7}, first: 1, cell: newFakeCell(),
-		command: plant.Intent{ID: idA, Version: 3, State: term.Dispatched, DeviceID: "fan", EndpointID: "fan/on", Serial: "SN1",
+		command: plant.Intent{ID: idA, Version: 3, State: term.Dispatched, FarmID: "farm", DeviceID: "fan", EndpointID: "fan/on", Serial: "SN1",
+			Action: term.ActionAbsolute, Method: "set", ExecutionID: idB,
 			Params: `{"on":true}`, TargetValue: term.Bool(true), HoldsEndpoint: true, CreatedAt: noon, UpdatedAt: noon}}
 }
 
@@ -53,6 +54,9 @@ func (f *fakeReader) add(entries ...plant.Entry) plant.Committed {
 	for i := range entries {
 		f.fence.Seq++
 		entries[i].Seq = f.fence.Seq
+		if entries[i].MessageID == "" {
+			entries[i].MessageID = idB
+		}
 	}
 	f.log = append(f.log, entries...)
 	f.fence.Turn++
@@ -112,17 +116,23 @@ func (f *fakeReader) TopTimeouts(_ context.Context, since time.Time, _ int) ([]r
 	return []read.Timeouts{{DeviceID: "fan", Count: 3, LastAt: noon}}, f.asked(since)
 }
 func (f *fakeReader) Executions(_ context.Context, x read.ExecutionFilter) (read.Page[*plant.Execution], error) {
-	return page(f, x, &plant.Execution{ID: idB, Outcome: term.ExecutionFired, Count: 1, FirstAt: noon, LastAt: noon})
+	return page(f, x, fakeExecution())
 }
 func (f *fakeReader) Execution(_ context.Context, id term.ExecutionID) (*plant.Execution, error) {
-	return found(f, id == idB, &plant.Execution{ID: idB})
+	return found(f, id == idB, fakeExecution())
+}
+func fakeExecution() *plant.Execution {
+	return &plant.Execution{ID: idB, Source: term.SourceRule, Outcome: term.ExecutionFired, FarmID: "farm", TargetID: "fan/on", RuleID: "cool", Count: 1, FirstAt: noon, LastAt: noon}
+}
+func fakeEvent() *plant.Event {
+	return &plant.Event{ID: idA, FarmID: "farm", DeviceID: "fan", EndpointID: "fan/on", At: noon, ReceivedAt: noon, Value: term.Float(1), Status: term.EventProcessed}
 }
 func (f *fakeReader) ExecutionTimeline(_ context.Context, id term.ExecutionID) (read.ExecutionStory, error) {
-	return found(f, id == idB, read.ExecutionStory{Execution: &plant.Execution{ID: idB}, Event: &plant.Event{ID: idA}, Command: &f.command,
+	return found(f, id == idB, read.ExecutionStory{Execution: fakeExecution(), Event: fakeEvent(), Command: &f.command,
 		Timeline: []read.TimelineItem{{At: noon, Kind: "decided"}}})
 }
 func (f *fakeReader) Events(_ context.Context, e read.EventFilter) (read.Page[*plant.Event], error) {
-	return page(f, e, &plant.Event{ID: idA, At: noon, Value: term.Float(1)})
+	return page(f, e, fakeEvent())
 }
 func (f *fakeReader) Organisations(context.Context) ([]*plant.Organisation, error) {
 	return []*plant.Organisation{{ID: "org"}}, f.asked(nil)
@@ -131,16 +141,16 @@ func (f *fakeReader) Farms(context.Context) ([]*plant.Farm, error) {
 	return []*plant.Farm{{ID: "farm"}}, f.asked(nil)
 }
 func (f *fakeReader) Profiles(context.Context) ([]*plant.Profile, error) {
-	return []*plant.Profile{{ID: "fans"}}, f.asked(nil)
+	return []*plant.Profile{{ID: "fans", Class: term.ClassA}}, f.asked(nil)
 }
 func (f *fakeReader) Profile(context.Context, term.ProfileID) (*plant.Profile, error) {
-	return &plant.Profile{ID: "fans", Endpoints: []term.EndpointSpec{{Key: "on", Type: term.TypeBool, Writable: true}}}, f.asked(nil)
+	return &plant.Profile{ID: "fans", Endpoints: []term.EndpointSpec{{Key: "on", Kind: term.Actuator, Type: term.TypeBool, Writable: true}}}, f.asked(nil)
 }
 func (f *fakeReader) Devices(_ context.Context, d read.DeviceFilter) (read.Page[*plant.Device], error) {
-	return page(f, d, &plant.Device{ID: "fan", Serial: "SN1"})
+	return page(f, d, &plant.Device{ID: "fan", Serial: "SN1", Status: term.DeviceActive, Class: term.ClassA})
 }
 func (f *fakeReader) Device(_ context.Context, id term.DeviceID) (*plant.Device, error) {
-	return found(f, id == "fan", &plant.Device{ID: "fan", ProfileID: "fans", Serial: "SN1", Status: term.DeviceActive})
+	return found(f, id == "fan", &plant.Device{ID: "fan", ProfileID: "fans", Serial: "SN1", Status: term.DeviceActive, Class: term.ClassA})
 }
 func (f *fakeReader) EndpointsOf(context.Context, term.DeviceID) ([]*plant.Endpoint, error) {
 	return []*plant.Endpoint{{ID: "fan/on", DeviceID: "fan", EndpKey: "on", Enabled: true, Value: term.Bool(false), SampledAt: noon, ReceivedAt: noon}}, f.asked(nil)
@@ -172,7 +182,7 @@ func (f *fakeReader) LogAfter(_ context.Context, generation string, seq int64, l
 	return append([]plant.Entry(nil), rest[:min(limit, len(rest))]...), f.fence, nil
 }
 func (f *fakeReader) LogPage(_ context.Context, l read.LogFilter) (read.Page[*plant.Entry], error) {
-	return page(f, l, &plant.Entry{Seq: 4, Type: "SendCommand", At: noon})
+	return page(f, l, &plant.Entry{Seq: 4, MessageID: idA, Type: "SendCommand", Source: "person", At: noon, Outcome: "accepted"})
 }
 func (f *fakeReader) Parked(_ context.Context, cursor string, limit int) (read.Page[*plant.Parked], error) {
 	return page(f, [2]any{cursor, limit}, &plant.Parked{ID: idA, Raw: []byte("x"), At: noon})
@@ -215,15 +225,16 @@ type bench struct {
 	*server
 	reader *fakeReader
 	loop   *fakeLoop
+	face   http.Handler // the server, held against openapi.json
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T, change ...func(*Options)) *bench {
 	t.Helper()
 	b := &bench{reader: newFakeReader(), loop: &fakeLoop{health: Health{Opened: true, LastTurn: noon, Epoch: 7}}}
 	b.loop.answer = func(message.Message) *message.Outcome {
 		return &message.Outcome{Code: message.Accepted, Subject: "execution:x", ID: "x", Seq: 5}
 	}
-	b.server = newServer(Options{Reader: b.reader, Post: b.loop.Post, Hub: NewHub(b.reader, nil), Version: "1.2.3", Now: func() time.Time { return noon },
+	o := Options{Reader: b.reader, Post: b.loop.Post, Hub: NewHub(b.reader, nil), Version: "1.2.3", Now: func() time.Time { return noon },
 		Health: func() Health { b.loop.mu.Lock(); defer b.loop.mu.Unlock(); return b.loop.health },
 		ParseDevices: func(data []byte) (message.ImportDevices, []message.Problem) {
 			if strings.HasPrefix(string(data), "bad") {
@@ -236,7 +247,12 @@ func newBench(t *testing.T) *bench {
 				return message.ImportPlant{}, []message.Problem{{Pointer: "/cell", Line: 3, Detail: "no"}}
 			}
 			return message.ImportPlant{Cell: message.ImportCell{Name: string(data)}, Equipment: []message.ImportEquipment{{ID: "m"}}, File: string(data)}, nil
-		}})
+		}}
+	for _, c := range change {
+		c(&o)
+	}
+	b.server = newServer(o)
+	b.face = Checked(t, b.routes)
 	return b
 }
 
@@ -250,7 +266,7 @@ func (b *bench) ask(method, path, body string, edit ...func(*http.Request)) *htt
 		e(r)
 	}
 	w := httptest.NewRecorder()
-	b.routes.ServeHTTP(w, r)
+	b.face.ServeHTTP(w, r)
 	return w
 }
 

@@ -52,6 +52,42 @@ func (f frame) bytes() []byte {
 	return fmt.Appendf(nil, "%sevent: %s\ndata: %s\n\n", id, f.name, f.data)
 }
 
+// parcel is frames that leave together, as they are on the wire; it is shared by all clients that get it.
+type parcel struct {
+	frames []frame
+	ends   []int // of each frame in the bytes
+	bytes  []byte
+}
+
+// pack makes a parcel of those frames that are wanted, in order; nil: all.
+func pack(frames []frame, wanted func(i int) bool) *parcel {
+	p := &parcel{}
+	for i, f := range frames {
+		if wanted == nil || wanted(i) {
+			p.frames = append(p.frames, f)
+			p.bytes = append(p.bytes, f.bytes()...)
+			p.ends = append(p.ends, len(p.bytes))
+		}
+	}
+	return p
+}
+
+// after is what a client that has seen rows up to a seq has not seen of it, and the seq that it has seen then. A heartbeat
+// names the last row and is no row itself.
+func (p *parcel) after(seq int64) (rest []byte, seen int64) {
+	start := 0
+	for i, f := range p.frames {
+		switch {
+		case f.at.generation == "":
+		case f.at.seq < seq, f.at.seq == seq && f.name != "heartbeat":
+			start = p.ends[i] // rows are in order, so those seen are the first ones
+		default:
+			seq = f.at.seq
+		}
+	}
+	return p.bytes[start:], seq
+}
+
 func jsonFrame(name string, v any) frame {
 	data, err := json.Marshal(v)
 	if err != nil { // our own plain types always marshal
@@ -69,45 +105,51 @@ func entryFrame(generation string, e *plant.Entry) frame {
 }
 
 type (
+	// How things stand.
 	snapshotEvent struct {
 		Generation   string            `json:"generation"`
 		Seq          int64             `json:"seq"`
 		Epoch        int64             `json:"epoch"`
 		Links        map[string]string `json:"links"`
-		OpenCommands []Command         `json:"openCommands"`
+		OpenCommands []Command         `json:"openCommands"` // those that may still move by themselves, and those that hold their endpoint
 		// Truncated: there are more open commands than these; GET /commands has them all.
 		Truncated bool `json:"truncated,omitempty"`
-		// Of the topics cell, questions and alarms; left out for who does not want them. Cell is also left out while no
-		// plant file was imported.
+		// Cell is of the topic cell; also left out while no plant file was imported.
 		Cell          *Cell          `json:"cell,omitempty"`
-		OpenOrders    []Order        `json:"openOrders,omitzero"`
-		ManualActions []ManualAction `json:"manualActions,omitzero"`
-		Alarms        []Alarm        `json:"alarms,omitzero"`
+		OpenOrders    []Order        `json:"openOrders,omitzero"`    // of the topic cell
+		ManualActions []ManualAction `json:"manualActions,omitzero"` // the open ones; of the topic questions
+		Alarms        []Alarm        `json:"alarms,omitzero"`        // those that are not normal; of the topic alarms
 	}
+	// The log goes on where the client left it.
 	resumedEvent struct {
 		Generation string            `json:"generation"`
 		Seq        int64             `json:"seq"` // of the newest row when it resumed
 		Epoch      int64             `json:"epoch"`
 		Links      map[string]string `json:"links"`
 	}
+	// What was missed cannot be shown; a snapshot follows.
 	resetEvent struct {
 		Reason     string `json:"reason"` // generation, ahead, malformed, too_far, trimmed
 		Generation string `json:"generation"`
 		Seq        int64  `json:"seq"`
 	}
+	// Events without an id were skipped.
 	resyncEvent struct {
-		Reason string `json:"reason"`
+		Reason string `json:"reason"` // overflow
 	}
+	// The stream is alive.
 	heartbeatEvent struct {
 		Generation string    `json:"generation"`
 		Seq        int64     `json:"seq"`
 		At         time.Time `json:"at"`
 	}
+	// The broker connections have changed.
 	linksEvent struct {
 		Links map[string]string `json:"links"`
 	}
+	// Live values that changed.
 	valuesEvent struct {
-		Values []EndpointValue `json:"values"`
+		Values []EndpointValue `json:"values"` // the newest of each endpoint
 	}
 )
 

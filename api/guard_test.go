@@ -92,6 +92,7 @@ func TestImportTakesYAML(t *testing.T) {
 		require.Equal(t, message.ImportDevices{Farms: []message.ImportFarm{{ID: "farm", Name: "name"}}}, b.loop.last(t).Payload)
 	}
 	b.o.ParseDevices = nil
+	b.face = b.routes // the document describes a server that reads files
 	w := b.ask(http.MethodPost, "/api/v1/configuration/import", "name", header("Content-Type", "text/yaml"))
 	requireProblem(t, w, http.StatusUnsupportedMediaType, "unsupported_media_type")
 }

@@ -15,7 +15,7 @@ import (
 const (
 	// hubRoom is how many turns may wait for the hub; more are read again from the event log.
 	hubRoom = 1024
-	// maxClients of the stream in this process.
+	// maxClients of the stream in this process, unless MaxClients says otherwise.
 	maxClients = 200
 	// valuesEvery is how often live values are shown, and heartbeatTicks of these make a heartbeat.
 	valuesEvery    = 250 * time.Millisecond
@@ -32,13 +32,13 @@ const (
 type transport interface {
 	// serve runs a client's stream until it is cut or leaves. It calls ready once, in the calling goroutine, when
 	// what is sent to the connection is kept for the client; direct writes a frame before all of that. A frame
-	// whose position the client has seen already is passed over.
+	// whose position the client has seen already is passed over, but for a heartbeat.
 	serve(w http.ResponseWriter, r *http.Request, ready func(c connection, direct func(frame) error) error)
 }
 
 // connection is a client as the hub knows it. Neither method waits.
 type connection interface {
-	send(frame) bool // false: no room
+	send(*parcel) bool // false: no room
 	cut()
 }
 
@@ -55,6 +55,7 @@ type Hub struct {
 	log       *slog.Logger
 	transport transport
 	shown     chan plant.Committed
+	room      int         // streams at a time
 	overflow  atomic.Bool // turns were dropped: clients have to read values again
 
 	mu       sync.Mutex // never held while waiting
@@ -69,13 +70,23 @@ type Hub struct {
 	beats    int
 }
 
+// HubOption changes what a hub does by default.
+type HubOption func(*Hub)
+
+// MaxClients is how many streams there may be at a time; 200 by default.
+func MaxClients(n int) HubOption { return func(h *Hub) { h.room = n } }
+
 // NewHub makes a hub; Run has to run it.
-func NewHub(reader Reader, log *slog.Logger) *Hub {
+func NewHub(reader Reader, log *slog.Logger, options ...HubOption) *Hub {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Hub{reader: reader, log: log, transport: newR3labs(), shown: make(chan plant.Committed, hubRoom), links: map[plant.Link]bool{},
+	h := &Hub{reader: reader, log: log, transport: newR3labs(), shown: make(chan plant.Committed, hubRoom), room: maxClients, links: map[plant.Link]bool{},
 		clients: map[*client]struct{}{}, watchers: map[term.IntentID]map[chan *plant.Intent]struct{}{}}
+	for _, o := range options {
+		o(h)
+	}
+	return h
 }
 
 // Show takes a committed turn. It never waits: what finds no room is read again from the event log.
@@ -163,8 +174,10 @@ func (h *Hub) take(ctx context.Context, c plant.Committed) {
 	}
 }
 
-// show gives rows to all clients, in order. The lock is held.
+// show gives rows to all clients, in order. What clients with the same topics get is written once, and leaves for each of
+// them at once: with many screens, formatting and flushing row by row is what costs. The lock is held.
 func (h *Hub) show(entries []plant.Entry) {
+	frames, about := make([]frame, 0, len(entries)), make([]topics, 0, len(entries))
 	for i := range entries {
 		e := &entries[i]
 		if e.Seq <= h.head.seq {
@@ -172,8 +185,17 @@ func (h *Hub) show(entries []plant.Entry) {
 		}
 		h.head.seq = e.Seq
 		if len(h.clients) > 0 {
-			h.send(entryFrame(h.head.generation, e), topicsOf(e))
+			frames, about = append(frames, entryFrame(h.head.generation, e)), append(about, topicsOf(e))
 		}
+	}
+	parcels := map[topics]*parcel{}
+	for c := range h.clients {
+		p, packed := parcels[c.topics]
+		if !packed {
+			p = pack(frames, func(i int) bool { return about[i]&c.topics != 0 })
+			parcels[c.topics] = p
+		}
+		h.give(c, p)
 	}
 }
 
@@ -251,14 +273,22 @@ func (h *Hub) takeLinks(counts []plant.Count) {
 	}
 }
 
-// send gives a frame to every client that wants it; one without room is cut, never waited for.
+// send gives a frame to every client that wants it.
 func (h *Hub) send(f frame, t topics) {
+	p := pack([]frame{f}, nil)
 	for c := range h.clients {
-		if c.topics&t != 0 && !c.send(f) {
-			h.log.Info("a client of the stream does not read and was cut")
-			c.cut()
-			delete(h.clients, c)
+		if c.topics&t != 0 {
+			h.give(c, p)
 		}
+	}
+}
+
+// give hands a client its frames; one without room is cut, never waited for.
+func (h *Hub) give(c *client, p *parcel) {
+	if len(p.frames) > 0 && !c.send(p) {
+		h.log.Info("a client of the stream does not read and was cut")
+		c.cut()
+		delete(h.clients, c)
 	}
 }
 
@@ -274,7 +304,7 @@ func (h *Hub) cutAll() {
 func (h *Hub) admit() (full, closed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.admitted >= maxClients {
+	if h.closed || h.admitted >= h.room {
 		return !h.closed, h.closed
 	}
 	h.admitted++

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,15 +13,16 @@ import (
 )
 
 const (
-	// streamRoom is how many frames may wait for one client, besides 64 that the library itself keeps.
-	streamRoom = 256
+	// streamRoom is how many frames may wait for one client; one parcel may always wait.
+	streamRoom = 1024
 	// frameWithin is how long one frame may take to leave for a client.
 	frameWithin = 5 * time.Second
 )
 
 // r3labs carries streams by github.com/r3labs/sse. That library stops every client for one that does not read,
 // forgets nothing it replays, and can leave goroutines behind; so each connection has a stream of its own,
-// nothing is replayed by it, and a stream is removed only after its one subscriber has left.
+// nothing is replayed by it, and a stream is removed only after its one subscriber has left. It also formats and flushes
+// every event anew for every client; so an event of it only says that there is a parcel, which was formatted once for all.
 type r3labs struct {
 	server *sse.Server
 	mu     sync.Mutex
@@ -70,8 +70,8 @@ func (t *r3labs) serve(w http.ResponseWriter, r *http.Request, ready func(connec
 	c.finish()
 }
 
-// r3labsConnection is the ResponseWriter that the library writes to: it collects one frame until the library
-// flushes it, then writes it whole, within a deadline, or not at all.
+// r3labsConnection is the ResponseWriter that the library writes to: for each event that it flushes, the next parcel is
+// written whole, within a deadline, or not at all.
 type r3labsConnection struct {
 	server *sse.Server
 	stream string
@@ -80,9 +80,12 @@ type r3labsConnection struct {
 
 	writer  http.ResponseWriter
 	control *http.ResponseController
-	frame   bytes.Buffer
 	begun   bool
 	last    int64 // seq of the last position written; only the handler's goroutine touches it
+
+	queue   sync.Mutex // of parcels, in the order of the library's events
+	parcels []*parcel
+	frames  int // in them
 
 	mu       sync.Mutex // orders the deadlines of the writer and of cut
 	severed  bool
@@ -91,8 +94,25 @@ type r3labsConnection struct {
 
 var errCut = errors.New("the stream was cut")
 
-func (c *r3labsConnection) send(f frame) bool {
-	return c.server.TryPublish(c.stream, &sse.Event{ID: []byte(f.id()), Event: []byte(f.name), Data: f.data})
+func (c *r3labsConnection) send(p *parcel) bool {
+	c.queue.Lock()
+	defer c.queue.Unlock()
+	if c.frames > 0 && c.frames+len(p.frames) > streamRoom || !c.server.TryPublish(c.stream, &sse.Event{Data: []byte{'.'}}) {
+		return false
+	}
+	c.parcels = append(c.parcels, p)
+	c.frames += len(p.frames)
+	return true
+}
+
+// next is the parcel of the event that the library has just written.
+func (c *r3labsConnection) next() *parcel {
+	c.queue.Lock()
+	defer c.queue.Unlock()
+	p := c.parcels[0]
+	c.parcels[0], c.parcels = nil, c.parcels[1:]
+	c.frames -= len(p.frames)
+	return p
 }
 
 // cut ends the stream even while a write to a client that does not read is under way.
@@ -116,10 +136,10 @@ func (c *r3labsConnection) finish() {
 
 func (c *r3labsConnection) Header() http.Header         { return c.writer.Header() }
 func (c *r3labsConnection) WriteHeader(status int)      { c.writer.WriteHeader(status) }
-func (c *r3labsConnection) Write(b []byte) (int, error) { return c.frame.Write(b) }
+func (c *r3labsConnection) Write(b []byte) (int, error) { return len(b), nil } // see Flush
 
-// Flush ends a frame. The first one comes before any frame: from then on the library keeps what is sent, so the
-// backlog is written now and what was sent meanwhile follows it.
+// Flush ends an event. The first one comes before any: from then on the library keeps what is sent, so the backlog is
+// written now and what was sent meanwhile follows it.
 func (c *r3labsConnection) Flush() {
 	if !c.begun {
 		c.begun = true
@@ -128,53 +148,33 @@ func (c *r3labsConnection) Flush() {
 			err = c.control.Flush()
 		}
 		if err == nil {
-			err = c.ready(c, func(f frame) error { return c.put(f.at, f.bytes()) })
+			err = c.ready(c, func(f frame) error { return c.put(f.bytes(), f.at.seq) })
 		}
 		if err != nil {
 			c.cut()
 		}
 		return
 	}
-	block := bytes.Clone(c.frame.Bytes())
-	c.frame.Reset()
-	// The library writes an empty id for a frame without one, which would make a browser forget its position.
-	block = bytes.TrimPrefix(block, []byte("id: \n"))
-	at := positionOf(block)
-	heartbeat := bytes.Contains(block, []byte("\nevent: heartbeat\n"))
-	if at.generation != "" && (at.seq < c.last || at.seq == c.last && !heartbeat) {
-		return // the backlog had it
-	}
-	if err := c.put(at, block); err != nil {
-		c.cut()
-	}
-}
-
-// positionOf reads the id with which a written frame begins, if it does.
-func positionOf(block []byte) position {
-	line, _, _ := bytes.Cut(block, []byte("\n"))
-	if id, ok := bytes.CutPrefix(line, []byte("id: ")); ok {
-		if at, ok := parsePosition(string(id)); ok {
-			return at
+	if rest, seen := c.next().after(c.last); len(rest) > 0 {
+		if err := c.put(rest, seen); err != nil {
+			c.cut()
 		}
 	}
-	return position{}
 }
 
-// put writes one frame within its deadline. After a failure the rest is thrown away: the client comes back with
-// the last id that it saw.
-func (c *r3labsConnection) put(at position, block []byte) error {
+// put writes frames within their deadline. After a failure the rest is thrown away: the client comes back with the last id
+// that it saw.
+func (c *r3labsConnection) put(frames []byte, seen int64) error {
 	if err := c.deadline(); err != nil {
 		return err
 	}
-	if _, err := c.writer.Write(block); err != nil {
+	if _, err := c.writer.Write(frames); err != nil {
 		return err
 	}
 	if err := c.control.Flush(); err != nil {
 		return err
 	}
-	if at.generation != "" {
-		c.last = at.seq
-	}
+	c.last = max(c.last, seen)
 	return nil
 }
 

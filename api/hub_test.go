@@ -21,11 +21,11 @@ type keeper struct {
 	isCut  bool
 }
 
-func (k *keeper) send(f frame) bool {
-	if k.isCut || k.room > 0 && len(k.frames) >= k.room {
+func (k *keeper) send(p *parcel) bool {
+	if k.isCut || k.room > 0 && len(k.frames)+len(p.frames) > k.room {
 		return false
 	}
-	k.frames = append(k.frames, f)
+	k.frames = append(k.frames, p.frames...)
 	return true
 }
 func (k *keeper) cut() { k.isCut = true }
@@ -131,11 +131,46 @@ func TestAClientWithoutRoomIsCutAndHoldsNobodyUp(t *testing.T) {
 	h := NewHub(reader, nil)
 	h.take(context.Background(), reader.add(rows(1)...))
 	slow, quick := joined(t, h, &keeper{room: 2}, allTopics), joined(t, h, &keeper{}, allTopics)
-	h.take(context.Background(), reader.add(rows(4)...))
+	h.take(context.Background(), reader.add(rows(2)...))
+	h.take(context.Background(), reader.add(rows(2)...))
 	require.Equal(t, []string{"2", "3"}, slow.names())
 	require.True(t, slow.isCut)
 	require.Equal(t, []string{"2", "3", "4", "5"}, quick.names())
 	require.False(t, quick.isCut)
+}
+
+// What a client has seen of a parcel is passed over, frame by frame; a heartbeat is no row, and a frame without a position
+// belongs to what it stands behind.
+func TestWhatOfAParcelIsNew(t *testing.T) {
+	at := func(seq int64, name string) frame {
+		f := jsonFrame(name, seq)
+		if seq > 0 {
+			f.at = position{"gen-1", seq}
+		}
+		return f
+	}
+	three := []frame{at(4, "log"), at(5, "log"), at(6, "log")}
+	text := func(frames ...frame) string { return string(pack(frames, nil).bytes) }
+	for _, c := range []struct {
+		frames []frame
+		seen   int64
+		rest   string
+		then   int64
+	}{
+		{three, 0, text(three...), 6},
+		{three, 3, text(three...), 6},
+		{three, 4, text(three[1:]...), 6},
+		{three, 6, "", 6},
+		{three, 9, "", 9},
+		{[]frame{at(6, "heartbeat")}, 6, text(at(6, "heartbeat")), 6},
+		{[]frame{at(5, "heartbeat")}, 6, "", 6},
+		{[]frame{at(0, "values")}, 6, text(at(0, "values")), 6},
+	} {
+		rest, then := pack(c.frames, nil).after(c.seen)
+		require.Equal(t, c.rest, string(rest), "seen %d", c.seen)
+		require.Equal(t, c.then, then, "seen %d", c.seen)
+	}
+	require.Equal(t, text(three[1]), string(pack(three, func(i int) bool { return i == 1 }).bytes))
 }
 
 func TestHeartbeatCarriesThePosition(t *testing.T) {

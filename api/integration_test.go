@@ -94,7 +94,7 @@ func running(t *testing.T) *whole {
 	ctx, cancel := context.WithCancel(context.Background())
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	handler := api.New(api.Options{Reader: reader, Post: l.Post, Hub: hub, ParseDevices: config.Devices, ParsePlant: config.Plant, Metrics: metrics.Handler(), Version: "test",
+	handler := api.Checked(t, api.New(api.Options{Reader: reader, Post: l.Post, Hub: hub, ParseDevices: config.Devices, ParsePlant: config.Plant, Metrics: metrics.Handler(), Version: "test",
 		Health: func() api.Health {
 			h := l.Health()
 			opened := false
@@ -104,7 +104,7 @@ func running(t *testing.T) *whole {
 			default:
 			}
 			return api.Health{Opened: opened, LastTurn: h.LastTurn, DatabaseAway: h.DatabaseAway, Epoch: h.Epoch}
-		}})
+		}}))
 	ended, drained := make(chan error, 2), make(chan error, 1)
 	go func() { drained <- l.Run(ctx) }()
 	go func() { hub.Run(ctx); ended <- nil }()

@@ -109,10 +109,7 @@ func (s *server) reworkJob(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Step   int    `json:"step"`
-		Reason string `json:"reason"`
-	}
+	var in ReworkRequest
 	if err := s.readJSON(w, r, false, &in); err != nil {
 		return err
 	}
@@ -131,10 +128,7 @@ func (s *server) reportPart(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Place  term.Place `json:"place"`
-		Reason string     `json:"reason"`
-	}
+	var in ReportRequest
 	if err := s.readJSON(w, r, false, &in); err != nil {
 		return err
 	}

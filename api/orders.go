@@ -84,13 +84,7 @@ func (s *server) orderTimeline(w http.ResponseWriter, r *http.Request) error {
 
 // createOrder stores a draft. Whether its route exists is the loop's to say.
 func (s *server) createOrder(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		ID       term.OrderID `json:"id"`
-		Product  string       `json:"product"`
-		Route    term.RouteID `json:"route"`
-		Quantity int          `json:"quantity"`
-		Priority int          `json:"priority"`
-	}
+	var in OrderRequest
 	if err := s.readJSON(w, r, false, &in); err != nil {
 		return err
 	}
@@ -118,9 +112,7 @@ const maxPriority = 100
 
 // reasonIn reads a body that has nothing but a reason, or has none.
 func (s *server) reasonIn(w http.ResponseWriter, r *http.Request, needed bool) (string, error) {
-	var in struct {
-		Reason string `json:"reason"`
-	}
+	var in ReasonRequest
 	if err := s.readJSON(w, r, !needed, &in); err != nil {
 		return "", err
 	}
@@ -158,10 +150,7 @@ func (s *server) cancelOrder(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Inside term.InsideRule `json:"inside"`
-		Reason string          `json:"reason"`
-	}
+	var in CancelOrderRequest
 	if err := s.readJSON(w, r, true, &in); err != nil {
 		return err
 	}
@@ -180,10 +169,7 @@ func (s *server) palletArrived(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Pallet   term.PalletID `json:"pallet"`
-		Quantity int           `json:"quantity"`
-	}
+	var in PalletRequest
 	if err := s.readJSON(w, r, false, &in); err != nil {
 		return err
 	}

@@ -18,9 +18,8 @@ import (
 	"surehand/internal/message"
 )
 
-// Problem is an RFC 9457 problem document, and the one error type of this package. What is internal stays in
-// cause, which only the log sees.
-type Problem struct {
+// Problem is an RFC 9457 problem document.
+type Problem struct { // the one error type of this package
 	Type      string            `json:"type"`
 	Title     string            `json:"title"`
 	Status    int               `json:"status"`
@@ -36,8 +35,8 @@ type Problem struct {
 	// Current is a manual action as it is now, when an answer met a changed one.
 	Current *ManualAction `json:"current,omitempty"`
 
-	retryAfter int // seconds; 0: no such header
-	cause      error
+	retryAfter int   // seconds; 0: no such header
+	cause      error // what is internal: only the log sees it
 }
 
 func (p *Problem) Error() string {
@@ -166,11 +165,15 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, status int, conte
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
+	s.send(w, r, status, contentType, append(b, '\n'))
+}
+
+func (s *server) send(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	if _, err := w.Write(append(b, '\n')); err != nil {
+	if _, err := w.Write(body); err != nil {
 		s.log.Debug("a client left before its answer", "requestId", requestID(r), "error", err)
 	}
 }

@@ -28,6 +28,9 @@ func queryOf(r *http.Request, known ...string) *query {
 func queryOnly(r *http.Request, known ...string) error {
 	for name, values := range r.URL.Query() {
 		if !slices.Contains(known, name) {
+			if len(known) == 0 {
+				return invalid("?"+name, "there is no such parameter; this address takes none")
+			}
 			return invalid("?"+name, "there is no such parameter; known are: %s", strings.Join(known, ", "))
 		}
 		if len(values) > 1 {

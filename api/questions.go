@@ -64,12 +64,7 @@ func (s *server) answerManualAction(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Version int64  `json:"version"`
-		Hash    string `json:"hash"`
-		Answer  string `json:"answer"`
-		Reason  string `json:"reason"`
-	}
+	var in AnswerRequest
 	if err := s.readJSON(w, r, false, &in); err != nil {
 		return err
 	}
@@ -148,10 +143,7 @@ func (s *server) shelveAlarm(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		For    term.Duration `json:"for"`
-		Reason string        `json:"reason"`
-	}
+	var in ShelveRequest
 	if err := s.readJSON(w, r, false, &in); err != nil {
 		return err
 	}

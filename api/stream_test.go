@@ -50,7 +50,7 @@ func serveWith(t *testing.T, b *bench, buffer int) *served {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &served{bench: b, url: "http://" + listener.Addr().String(), stop: cancel, ended: make(chan error, 1), runHub: make(chan struct{}), ticks: make(chan time.Time)}
-	go func() { s.ended <- Serve(ctx, smallBuffers{listener, buffer}, b.routes, b.Hub(), nil) }()
+	go func() { s.ended <- Serve(ctx, smallBuffers{listener, buffer}, b.face, b.Hub(), nil) }()
 	go func() { defer close(s.runHub); b.Hub().run(ctx, s.ticks) }()
 	t.Cleanup(func() {
 		cancel()
@@ -151,7 +151,7 @@ func TestASnapshotThenEveryRow(t *testing.T) {
 	require.Len(t, snapshot.OpenCommands, 1, "a command that is live and holds its endpoint comes once")
 	s.Hub().Show(b.reader.add(plant.Entry{Type: "SendCommand", Outcome: "accepted", At: noon, Notes: []plant.Note{{Kind: plant.KindIntent, Key: idA, Move: "CreateIntent", To: "pending_dispatch"}}}))
 	e = r.want(t, "log", "gen-1:4")
-	require.JSONEq(t, `{"seq":4,"messageId":"","type":"SendCommand","source":"","at":"2026-01-31T12:00:00.123456Z","outcome":"accepted",
+	require.JSONEq(t, `{"seq":4,"messageId":"`+idB+`","type":"SendCommand","source":"","at":"2026-01-31T12:00:00.123456Z","outcome":"accepted",
 		"notes":[{"kind":"automation_command_intent","key":"`+idA+`","move":"CreateIntent","to":"pending_dispatch"}]}`, e.data)
 }
 
@@ -173,6 +173,20 @@ func TestValuesAndHeartbeatsOnTheWire(t *testing.T) {
 	require.False(t, e.hasID, "an empty id would make a browser forget its position")
 	require.JSONEq(t, `{"values":[{"endpointId":"fan/a","deviceId":"fan","value":5,"sampledAt":"2026-01-31T12:00:00.123456Z","receivedAt":"2026-01-31T12:00:00.123456Z"}]}`, e.data)
 	r.want(t, "heartbeat", "gen-1:1")
+}
+
+func TestWhatWasSkippedIsToldOnTheWire(t *testing.T) {
+	b := newBench(t)
+	b.Hub().take(context.Background(), b.reader.add(rows(1)...))
+	s := serve(t, b)
+	r := s.open(t, "gen-1:1", "")
+	r.want(t, "resumed", "")
+	for !b.Hub().listening(1) {
+		runtime.Gosched()
+	}
+	b.Hub().overflow.Store(true)
+	s.ticks <- noon
+	require.JSONEq(t, `{"reason":"overflow"}`, r.want(t, "resync", "").data)
 }
 
 func (h *Hub) listening(n int) bool {

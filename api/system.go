@@ -72,9 +72,7 @@ func (s *server) system(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) stop(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Drain bool `json:"drain"`
-	}
+	var in StopRequest
 	if err := s.readJSON(w, r, true, &in); err != nil {
 		return err
 	}
