@@ -42,6 +42,8 @@ type houseSpec struct {
 	// direct: nobody runs the loop, the benchmark calls Turn.
 	direct   bool
 	settings []string // of the loop's database session
+	// windows of the profiles, within which a command has to come to something; 0: the defaults.
+	windows time.Duration
 }
 
 // tally is a loop.Feed that counts the rows which were committed: folded changes and log entries. The fence
@@ -244,7 +246,8 @@ func named[T ~string](kind string, n int) T { return T(fmt.Sprintf("%s-%05d", ki
 // inventory of a house. Freshness is long, since the devices are silent while other benchmarks run.
 func inventory(spec houseSpec) message.ImportDevices {
 	low, high := 0.0, 100.0
-	timing := term.Timing{Freshness: term.Duration(24 * time.Hour)}
+	windows := term.Duration(spec.windows)
+	timing := term.Timing{Freshness: term.Duration(24 * time.Hour), AckTimeout: windows, ReconciliationWindow: windows, CommandDeadline: windows}
 	in := message.ImportDevices{
 		Organisations: []message.ImportOrganisation{{ID: "acme"}},
 		Farms:         []message.ImportFarm{{ID: "house", Organisation: "acme"}},

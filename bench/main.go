@@ -33,9 +33,14 @@ type options struct {
 	dir     string
 	profile string
 	details bool
+	// scale shrinks what some benchmarks are about, to try whether they work; what they then measure is no result.
+	scale float64
 	// statements prints where PostgreSQL's time went; it costs some itself.
 	statements bool
 }
+
+// scaled is a count as -scale has it, at least 10.
+func (o options) scaled(n int) int { return max(10, int(float64(n)*o.scale)) }
 
 // window is how long one side of one round is measured.
 func (o options) window() time.Duration { return time.Duration(o.seconds * float64(time.Second)) }
@@ -50,6 +55,7 @@ func main() {
 	flag.StringVar(&o.profile, "profile", "", "folder for CPU profiles of the figures, one file a benchmark")
 	flag.BoolVar(&o.statements, "statements", false, "print the dearest SQL statements of each benchmark (needs pg_stat_statements)")
 	flag.BoolVar(&o.details, "v", false, "print every round")
+	flag.Float64Var(&o.scale, "scale", 1, "share of the subscribers of sse_1000 and of the commands of restart; below 1 only to try them out")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -85,7 +91,9 @@ func benchmarks() []benchmark {
 		{name: "ingest_1000", unit: "readings/s", yardstick: "COPY of the same rows, 1,000 readings a transaction, readings/s", goal: 0.6, open: ingest},
 		{name: "river_ratio", unit: "rows changed/s", yardstick: "2 × River's worked no-op jobs/s", goal: 1.5, open: riverRatio},
 		{name: "rpc_p50", unit: "µs p50", yardstick: "a bare paho echo on the same broker, µs p50", goal: 1.5, atMost: true, open: rpc},
+		{name: "sse_1000", unit: "events/s to each of 1,000 subscribers", yardstick: "plain r3labs/sse, events/s to each of as many", goal: 3, open: stream1000},
 		{name: "plan", unit: "ms p99", yardstick: "1 ms, so that the ratio is the time itself", goal: 5, atMost: true, open: plan},
+		{name: "restart", unit: "s p99", yardstick: "1 s, so that the ratio is the time itself", goal: 2, atMost: true, open: restart},
 		{name: "go_cpu", unit: "µs of Go CPU a message", yardstick: "µs of PostgreSQL CPU a message", goal: 0.3, atMost: true, open: goCPU},
 		// last: its service and its cell go on polling until the end
 		{name: "stall", unit: "messages/s, of loop or stream the one that lost more", yardstick: "the same with nothing stalled", goal: 0.95, open: stall,

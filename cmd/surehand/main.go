@@ -21,6 +21,8 @@ import (
 	"surehand/internal/observe"
 	"surehand/internal/production"
 	"surehand/internal/service"
+	"surehand/internal/supervisor"
+	"surehand/internal/system"
 )
 
 type commands struct {
@@ -51,8 +53,19 @@ func main() {
 	parser.FatalIfErrorf(err)
 	if err := k.Run(&c); err != nil {
 		fmt.Fprintln(os.Stderr, "surehand:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// exitCode tells what only a person can put right from what may be over at the next start: deploy/surehand.service
+// starts again after everything but 78, which is EX_CONFIG of sysexits.h.
+func exitCode(err error) int {
+	var wrong *config.Error
+	var schema *migrate.VersionError
+	if errors.As(err, &wrong) || errors.As(err, &schema) {
+		return 78
+	}
+	return 1
 }
 
 func (c *commands) parser() *kong.Kong {
@@ -90,6 +103,8 @@ func (s *serveCommand) Run(c *commands) error {
 	if err != nil {
 		return err
 	}
+	told := tellSupervisor(ctx, running, log)
+	defer told()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	go func() {
@@ -100,6 +115,24 @@ func (s *serveCommand) Run(c *commands) error {
 		cancel()
 	}()
 	return running.Wait()
+}
+
+// tellSupervisor lets systemd follow the service, if systemd started it. What it returns waits for the last word.
+func tellSupervisor(ctx context.Context, running *service.Service, log *slog.Logger) (told func()) {
+	s, err := supervisor.FromEnvironment(os.LookupEnv)
+	if err != nil { // it may be a leftover of the environment: no reason not to run
+		log.Error("systemd cannot be told how this process is", "error", err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Follow(ctx, supervisor.Process{Opened: running.Opened(), Ending: running.Ending(), Clock: system.Clock{}, Log: log,
+			Health: func() supervisor.Health {
+				h := running.Health()
+				return supervisor.Health{LastTurn: h.LastTurn, DatabaseAway: h.DatabaseAway}
+			}})
+	}()
+	return func() { <-done }
 }
 
 // calmCollector trades memory for time: the live heap is small, a turn makes much short-lived garbage, and
