@@ -42,31 +42,53 @@ var allowed = map[string]map[string]string{
 		"internal/plant":   "an action is a committed row",
 		"internal/term":    "names ids and states",
 	},
-	"internal/workers/mqttrpc": {
-		"internal/workers": "implements the driver contract",
-		"internal/message": "results come back as messages",
-		"internal/plant":   "an action is a committed row",
-		"internal/term":    "names ids and states",
+	"internal/workers/mqttconn": {
+		"internal/workers": "says what became of a publish",
+		"internal/term":    "names outcomes",
 	},
-	"internal/workers/modbus": {
+	"internal/workers/mqttrpc": {
+		"internal/workers":          "implements the driver contract",
+		"internal/workers/mqttconn": "has its connections",
+		"internal/message":          "results come back as messages",
+		"internal/plant":            "an action is a committed row",
+		"internal/term":             "names ids and states",
+	},
+	"internal/workers/robotrpc": {
+		"internal/workers":          "implements the driver contract",
+		"internal/workers/mqttconn": "has its connection",
+		"internal/plant":            "an action is a committed row",
+		"internal/term":             "names ids and states",
+	},
+	"internal/workers/handshake": {
 		"internal/workers": "does one half of the driver contract",
 		"internal/plant":   "an action is a committed row",
 		"internal/term":    "names ids and states",
 	},
+	"internal/workers/modbus": {
+		"internal/workers":           "says errors in words that stay the same",
+		"internal/workers/handshake": "carries its blocks",
+		"internal/term":              "is told the addresses",
+	},
+	"internal/workers/opcua": {
+		"internal/workers":           "says errors in words that stay the same",
+		"internal/workers/handshake": "carries its blocks",
+		"internal/term":              "is told the addresses",
+	},
 	"internal/workers/plc": {
-		"internal/workers":        "implements the driver contract",
-		"internal/workers/modbus": "shares the handshake and the connection",
-		"internal/plant":          "an action is a committed row",
-		"internal/term":           "names ids and states",
+		"internal/workers":           "implements the driver contract",
+		"internal/workers/handshake": "begins and follows an action with it",
+		"internal/plant":             "an action is a committed row",
+		"internal/term":              "names ids and states",
 	},
 	"internal/workers/robot": {
-		"internal/workers":        "implements the driver contract",
-		"internal/workers/modbus": "shares the handshake and the connection",
-		"internal/plant":          "an action is a committed row",
-		"internal/term":           "names ids and states",
+		"internal/workers":           "implements the driver contract",
+		"internal/workers/handshake": "begins and follows an action with it",
+		"internal/plant":             "an action is a committed row",
+		"internal/term":              "names ids and states",
 	},
 	"internal/workers/tool": {
 		"internal/workers": "implements the driver contract",
+		"internal/plant":   "an action is a committed row, and what can be marked is its law",
 		"internal/term":    "names ids and states",
 	},
 
@@ -79,6 +101,8 @@ var allowed = map[string]map[string]string{
 
 	// The real clock and the real chance, handed to the loop by cmd.
 	"internal/system": {},
+	// Whoever started the process is told how it is; by what, cmd says.
+	"internal/supervisor": {},
 
 	// Level 4: carry out, store, face a person.
 	"internal/loop": {
@@ -174,28 +198,43 @@ var allowed = map[string]map[string]string{
 	"internal/embedded/pgproxy":      {},
 	"internal/service/processtest":   {},
 	"internal/stories":               {},
+	"internal/stories/browser":       {},
+	"internal/stories/npmtest":       {},
 	"internal/crash":                 {},
 	"internal/house":                 {},
 
 	// Level 5: one running Surehand, started alike by the product, the demo and tests.
 	"internal/service": {
-		"api":                      "serves it",
-		"internal/config":          "is told what to connect to",
-		"internal/dbstate":         "opens the store",
-		"internal/dbstate/migrate": "refuses another schema",
-		"internal/dbstate/read":    "opens the reading side",
-		"internal/loop":            "runs it",
-		"internal/message":         "posts for the demo",
-		"internal/observe":         "shows what was committed",
-		"internal/plant":           "compares fences",
-		"internal/system":          "hands in the clock and the chance",
-		"internal/term":            "names ids and states",
-		"internal/workers":         "makes the crew",
-		"internal/workers/mqttrpc": "makes the driver",
-		"internal/workers/modbus":  "tells the cell's drivers how to reach the wire",
-		"internal/workers/plc":     "makes the machines' drivers",
-		"internal/workers/robot":   "makes the robot's driver",
-		"internal/workers/tool":    "makes the tools' drivers",
+		"api":                        "serves it",
+		"internal/config":            "is told what to connect to",
+		"internal/dbstate":           "opens the store",
+		"internal/dbstate/migrate":   "refuses another schema",
+		"internal/dbstate/read":      "opens the reading side",
+		"internal/loop":              "runs it",
+		"internal/message":           "posts for the demo",
+		"internal/observe":           "shows what was committed",
+		"internal/plant":             "compares fences",
+		"internal/system":            "hands in the clock and the chance",
+		"internal/term":              "names ids and states",
+		"internal/workers":           "makes the crew",
+		"internal/workers/mqttrpc":   "makes the driver",
+		"internal/workers/handshake": "tells what the drivers of numbered actions share",
+		"internal/workers/modbus":    "tells the cell's drivers how to reach the wire",
+		"internal/workers/opcua":     "tells the cell's drivers how to reach the wire",
+		"internal/workers/plc":       "makes the machines' drivers",
+		"internal/workers/robot":     "makes the robot's driver",
+		"internal/workers/robotrpc":  "makes the robot's driver",
+		"internal/workers/tool":      "makes the tools' drivers",
+		"web":                        "hands the page to the API",
+	},
+
+	// The demo's world talks to Surehand as an outsider does, and reads the files that a person would write.
+	"internal/lab": {
+		"internal/config":         "reads its own plant file",
+		"internal/message":        "a plant file is read into a message",
+		"internal/term":           "names kinds of equipment",
+		"internal/simulator":      "runs the greenhouses",
+		"internal/simulator/line": "runs the line",
 	},
 
 	// Level 5: joins everything. The product gets no test things: see notInProduct.
@@ -224,11 +263,13 @@ var notInProduct = []string{
 	"internal/embedded",
 	"internal/embedded/embeddedtest",
 	"internal/embedded/pgproxy",
+	"internal/lab",
 	"internal/loop/looptest",
 	"internal/loop/storetest",
 	"internal/service/processtest",
 	"internal/simulator",
 	"internal/simulator/line",
+	"internal/stories/npmtest",
 	"internal/workers/workertest",
 }
 

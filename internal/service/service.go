@@ -24,6 +24,7 @@ import (
 	"surehand/internal/term"
 	"surehand/internal/workers"
 	"surehand/internal/workers/mqttrpc"
+	"surehand/web"
 )
 
 // Options of a service.
@@ -62,7 +63,8 @@ type Service struct {
 
 	hurry   chan struct{} // closed when an end without drain was asked for
 	hurried sync.Once
-	over    atomic.Bool // the loop has ended: it takes nothing any more
+	over    atomic.Bool   // the loop has ended: it takes nothing any more
+	ending  chan struct{} // closed when the loop has ended
 	ended   chan struct{}
 	err     error
 }
@@ -77,7 +79,7 @@ func Start(ctx context.Context, o Options) (*Service, error) {
 	if err := migrate.Check(ctx, url); err != nil {
 		return nil, err
 	}
-	s := &Service{options: o, log: o.Log, mint: &system.Mint{}, hurry: make(chan struct{}), ended: make(chan struct{})}
+	s := &Service{options: o, log: o.Log, mint: &system.Mint{}, hurry: make(chan struct{}), ending: make(chan struct{}), ended: make(chan struct{})}
 	var err error
 	if s.reader, err = read.Open(ctx, url); err != nil {
 		return nil, err
@@ -164,6 +166,13 @@ func (s *Service) Wait() error { <-s.ended; return s.err }
 // Opened is closed when the database has confirmed this process life.
 func (s *Service) Opened() <-chan struct{} { return s.loop.Opened() }
 
+// Ending is closed when the loop has ended, as asked or by a fault: nothing is decided any more, and what is left
+// is to let go of the outside.
+func (s *Service) Ending() <-chan struct{} { return s.ending }
+
+// Health is that of the loop.
+func (s *Service) Health() loop.Health { return s.loop.Health() }
+
 func (s *Service) run(ctx context.Context) {
 	defer close(s.ended)
 	ctx, cancel := context.WithCancel(ctx)
@@ -179,6 +188,7 @@ func (s *Service) run(ctx context.Context) {
 	go func() {
 		err := s.loop.Run(ctx)
 		s.over.Store(true)
+		close(s.ending)
 		loopDone <- err
 	}()
 	go s.cutOff(ctx, cancel)
@@ -307,7 +317,7 @@ func (s *Service) learn(ctx context.Context) {
 // handler is the HTTP interface of this service.
 func (s *Service) handler() http.Handler {
 	return api.New(api.Options{
-		Reader: s.reader, Post: s.loop.Post, Hub: s.hub, ParseDevices: config.Devices, ParsePlant: config.Plant, Metrics: s.metrics.Handler(), Version: s.options.Version,
+		Reader: s.reader, Post: s.loop.Post, Hub: s.hub, ParseDevices: config.Devices, ParsePlant: config.Plant, Metrics: s.metrics.Handler(), Console: web.Handler(), Version: s.options.Version,
 		Mount: s.options.Mount,
 		Log:   s.log, Health: func() api.Health {
 			h := s.loop.Health()

@@ -1,0 +1,57 @@
+// Asks the service every second and a half whether it can decide: the stream may live while the database is away or the
+// loop stands still. What it says is shown above everything and stops every control.
+
+import { link, onEvent, onLink } from "./stream.js";
+import { blockWhen } from "./requests.js";
+import { changed } from "./paint.js";
+
+const every = 1500;
+const answerWithin = 1200; // shorter than the pace, so that no two questions overlap
+const quietAfter = 4500;   // three questions without an answer
+
+const state = { kind: "unknown", since: 0, epoch: 0, broker: {}, answeredAt: 0 };
+
+// health is what is known: kind is ok, database, loop, starting, silent or unknown; since is in local milliseconds.
+export function health() { return state; }
+
+function become(kind) {
+  if (kind === state.kind) return;
+  state.kind = kind;
+  state.since = Date.now();
+  changed(true);
+}
+
+// judge puts one answer of /readyz in one word; the worst first.
+function judge(ready) {
+  if (!ready.loop) return "starting";
+  if (!ready.database || !ready.writing) return "database";
+  if (!ready.turning) return "loop";
+  return "ok";
+}
+
+async function ask() {
+  try {
+    const response = await fetch("/readyz", { signal: AbortSignal.timeout(answerWithin), cache: "no-store" });
+    const ready = await response.json();
+    state.answeredAt = performance.now();
+    if (ready.epoch) state.epoch = ready.epoch;
+    become(judge(ready));
+  } catch {
+    if (link().live && performance.now() - state.answeredAt > quietAfter) become("silent");
+  }
+}
+
+export function start() {
+  // Until the service has said that it is ready nothing may be tapped: unknown blocks too.
+  blockWhen(() => state.kind !== "ok");
+  onEvent((name, data) => {
+    if (data.epoch) state.epoch = data.epoch;
+    if (data.links) state.broker = data.links;
+  });
+  onLink((now) => {
+    if (now.live) { state.answeredAt = performance.now(); ask(); }
+    else become("unknown"); // what was so before a silence has to be said again before anything may be tapped
+  });
+  setInterval(ask, every);
+  ask();
+}
