@@ -1,6 +1,5 @@
 // Package embedded brings to a developer's machine what a production site
-// brings itself: a PostgreSQL server, a mosquitto broker, and an MQTT broker
-// inside the process for the demo.
+// brings itself: a PostgreSQL server and a mosquitto broker.
 //
 // It owns three things: finding the server programs or fetching them with the
 // system's package client, running them privately (unix socket or loopback

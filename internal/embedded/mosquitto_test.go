@@ -148,20 +148,3 @@ func TestShippedMosquittoConfiguration(t *testing.T) {
 	require.NoError(t, broker.Restart(t.Context()))
 	require.Equal(t, "hot", retained(t, broker.Address()))
 }
-
-func TestDemoBroker(t *testing.T) {
-	broker, err := embedded.StartBroker("127.0.0.1:0", nil)
-	require.NoError(t, err)
-	retain(t, broker.Address(), "plant/a", "hot")
-	require.Equal(t, "hot", retained(t, broker.Address()))
-	_, err = embedded.StartBroker(broker.Address(), nil)
-	require.ErrorContains(t, err, "can not listen on "+broker.Address())
-	require.NoError(t, broker.Stop())
-	_, err = net.Dial("tcp", broker.Address())
-	require.Error(t, err)
-
-	for _, open := range []string{"0.0.0.0:0", ":1883", "localhost:0", "[::]:0"} {
-		_, err := embedded.StartBroker(open, nil)
-		require.ErrorContains(t, err, "loopback only", open)
-	}
-}

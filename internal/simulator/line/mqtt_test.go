@@ -12,7 +12,7 @@ import (
 
 	"github.com/eclipse/paho.golang/paho"
 
-	"surehand/internal/embedded"
+	"surehand/internal/embedded/embeddedtest"
 )
 
 // mqttPeer asks the robot as docs/drivers.md says, and knows nothing of this package's state.
@@ -28,15 +28,7 @@ const mqttTopic = "cell/robot"
 // mqttCell is the cell of all tests with the robot on MQTT, and a peer that listens.
 func mqttCell(t *testing.T, change func(*MQTTOptions)) (*World, *mqttPeer) {
 	t.Helper()
-	broker, err := embedded.StartBroker("127.0.0.1:0", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := broker.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	broker := embeddedtest.Broker(t)
 	conn, err := net.Dial("tcp", broker.Address())
 	if err != nil {
 		t.Fatal(err)
@@ -242,6 +234,7 @@ func TestRobotByMQTTTakesNoNonsense(t *testing.T) {
 	put(t, w, "a@1")
 	p.publish([]byte(`{"method": "move", "actionNo": 4294967296}`), false)
 	p.publish([]byte(`nonsense`), false)
+	await(t, w, "both are ignored", func(truth Truth) bool { return len(truth.Ignored) == 2 })
 	w.Robot().Cut()
 	p.publish([]byte(`{"method": "move", "actionNo": 5, "from": 1, "to": 40, "token": "t"}`), true)
 	if err := w.Robot().Restore(); err != nil {

@@ -54,6 +54,9 @@ func TestEverySectionDraws(t *testing.T) {
 			p.until("it has been read", `!document.querySelector("#main").textContent.includes("Reading")`)
 			require.NotContains(t, p.text("#main"), "undefined", section)
 			require.NotContains(t, p.text("#main"), "Cannot be read", section)
+			// 11 mm for a finger in a glove are 42 px of a screen with 96 to the inch.
+			require.Empty(t, value[[]string](p, `[...document.querySelectorAll(".control, .choice, .plain, .tab, .count, #main input")]
+				.filter((e) => e.getBoundingClientRect().height < 44).map((e) => e.className + " " + e.textContent)`), "too small to tap in "+section)
 		}
 	}
 	visit()

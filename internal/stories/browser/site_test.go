@@ -22,7 +22,7 @@ import (
 type site struct {
 	t        testing.TB
 	database *pgproxy.Proxy
-	broker   *embedded.Broker
+	broker   *embedded.Mosquitto
 	plant    *line.World
 	*processtest.Process
 }
@@ -50,9 +50,7 @@ func newSite(t *testing.T) *site {
 	s.database, err = pgproxy.Start(pg.URL("surehand"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.database.Close()) })
-	s.broker, err = embedded.StartBroker("127.0.0.1:0", nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.broker.Stop()) })
+	s.broker = embeddedtest.Broker(t)
 	s.plant, err = line.Start(line.Options{
 		Dock: line.Row{First: dockFirst, Count: 6}, Buffer: line.Row{First: bufferFirst, Count: 8}, Exit: exitPlace,
 		Robot: line.RobotOptions{MoveTime: 150 * time.Millisecond},
