@@ -143,9 +143,14 @@ func TestOneFileOwnsEachWire(t *testing.T) {
 	}
 }
 
+// A file can be held in the head; the dictionary is looked things up in.
 func TestFilesAreSmall(t *testing.T) {
 	every(t, func(name, text string) {
-		require.LessOrEqual(t, strings.Count(text, "\n"), 400, name)
+		most := 400
+		if path.Base(name) == "texts.js" {
+			most = 600
+		}
+		require.LessOrEqual(t, strings.Count(text, "\n"), most, name)
 	})
 }
 

@@ -35,10 +35,11 @@ type fault struct {
 	set func(on bool) error
 }
 
-// Add makes a fault of something outside the plant known, as of the database or of Surehand itself. Not to be called
-// while the plant is used.
+// Add makes a fault of something outside the plant known, as of the database or of Surehand itself. They stand before those
+// of the plant. Not to be called while the plant is used.
 func (p *Plant) Add(f Fault, set func(on bool) error) {
-	p.faults = append(p.faults, &fault{Fault: f, set: set})
+	p.faults = slices.Insert(p.faults, p.added, &fault{Fault: f, set: set})
+	p.added++
 }
 
 // Faults lists them all, in groups.

@@ -15,7 +15,20 @@ let sheet = null; // the one question that is open
 
 // control is a button that changes something.
 export function control(label, onclick, { kind = "", off = false, key, title } = {}) {
-  return h("button", { type: "button", key, title, class: "control " + kind, disabled: off || !mayWrite(), onclick: () => { if (mayWrite()) onclick(); } }, label);
+  return h(
+    "button",
+    {
+      type: "button",
+      key,
+      title,
+      class: "control " + kind,
+      disabled: off || !mayWrite(),
+      onclick: () => {
+        if (mayWrite()) onclick();
+      },
+    },
+    label,
+  );
 }
 
 // perform sends one write and shows what becomes of it. what is the write in words.
@@ -28,7 +41,11 @@ export async function perform(what, path, body, options = {}) {
   notice.outcome = outcome;
   // The same request with the same key is the same request: the server answers with what became of it, and does it
   // only if it never came. Only a person may ask so, and only while the page is live.
-  if (outcome.kind === "unknown") notice.again = () => { dismiss(notice); return perform(what, path, body, { ...options, key: outcome.key }); };
+  if (outcome.kind === "unknown")
+    notice.again = () => {
+      dismiss(notice);
+      return perform(what, path, body, { ...options, key: outcome.key });
+    };
   if (outcome.kind === "accepted" || outcome.kind === "under_way") setTimeout(() => dismiss(notice), acceptedShownFor);
   changed(true);
   return outcome;
@@ -42,35 +59,86 @@ function dismiss(notice) {
 
 function noticeText({ what, outcome: o }) {
   switch (o.kind) {
-    case "accepted": return t.act.accepted(what);
-    case "under_way": return t.act.underWay(what);
-    case "in_progress": return t.act.inProgress(what);
-    case "refused": return t.act.refused(what, o.text || o.code);
-    case "not_sent": return t.act.notSent(what);
-    case "unknown": return t.act.unknown(what);
+    case "accepted":
+      return t.act.accepted(what);
+    case "under_way":
+      return t.act.underWay(what);
+    case "in_progress":
+      return t.act.inProgress(what);
+    case "refused":
+      return t.act.refused(what, o.text || o.code);
+    case "not_sent":
+      return t.act.notSent(what);
+    case "unknown":
+      return t.act.unknown(what);
   }
   return what + ": " + t.act.pending;
 }
 
-const noticeShapes = { accepted: "done", under_way: "busy", refused: "warning", not_sent: "warning", unknown: "uncertain", in_progress: "busy", pending: "busy" };
+const noticeShapes = {
+  accepted: "done",
+  under_way: "busy",
+  refused: "warning",
+  not_sent: "warning",
+  unknown: "uncertain",
+  in_progress: "busy",
+  pending: "busy",
+};
 
 function noticeView(notice) {
   const kind = notice.outcome.kind;
-  return h("div", { key: notice.id, class: "notice notice-" + kind, "data-outcome": kind }, shape(noticeShapes[kind]), h("span", { class: "grow" }, noticeText(notice)),
+  return h(
+    "div",
+    { key: notice.id, class: "notice notice-" + kind, "data-outcome": kind },
+    shape(noticeShapes[kind]),
+    h("span", { class: "grow" }, noticeText(notice)),
     notice.again ? control(t.act.askAgain, notice.again) : null,
-    kind === "pending" ? null : h("button", { type: "button", class: "plain", onclick: () => dismiss(notice) }, t.act.close));
+    kind === "pending" ? null : h("button", { type: "button", class: "plain", onclick: () => dismiss(notice) }, t.act.close),
+  );
 }
 
 // reasonField offers a short list and free text. holder keeps the text, so that it survives a refused answer.
 export function reasonField(holder, choices, needed) {
-  return h("div", { class: "reason" },
+  return h(
+    "div",
+    { class: "reason" },
     h("div", { class: "label" }, needed ? t.act.reasonNeeded : t.act.reasonFree),
-    h("div", { class: "choices" }, choices.map((text) => h("button", {
-      type: "button", key: text, class: "choice", "aria-pressed": String(holder.reason === text), disabled: !mayWrite(),
-      onclick: (event) => { holder.reason = text; const field = event.currentTarget.closest(".reason").querySelector("input"); field.value = text; changed(true); },
-    }, text))),
-    h("input", { type: "text", maxlength: "300", "aria-label": t.act.reason, placeholder: t.act.other, autocomplete: "off",
-      once: { value: holder.reason || "" }, oninput: (event) => { holder.reason = event.currentTarget.value; changed(); } }));
+    h(
+      "div",
+      { class: "choices" },
+      choices.map((text) =>
+        h(
+          "button",
+          {
+            type: "button",
+            key: text,
+            class: "choice",
+            "aria-pressed": String(holder.reason === text),
+            disabled: !mayWrite(),
+            onclick: (event) => {
+              holder.reason = text;
+              const field = event.currentTarget.closest(".reason").querySelector("input");
+              field.value = text;
+              changed(true);
+            },
+          },
+          text,
+        ),
+      ),
+    ),
+    h("input", {
+      type: "text",
+      maxlength: "300",
+      "aria-label": t.act.reason,
+      placeholder: t.act.other,
+      autocomplete: "off",
+      once: { value: holder.reason || "" },
+      oninput: (event) => {
+        holder.reason = event.currentTarget.value;
+        changed();
+      },
+    }),
+  );
 }
 
 // ask opens a sheet: what will happen, fields, a reason, and one button that does it.
@@ -103,28 +171,72 @@ async function confirmSheet() {
 }
 
 function fieldView(f, values) {
-  const set = (v) => { values[f.name] = v; changed(true); };
+  const set = (v) => {
+    values[f.name] = v;
+    changed(true);
+  };
   if (f.kind === "choice") {
-    return h("div", { class: "field", key: f.name }, h("div", { class: "label" }, f.label), h("div", { class: "choices" }, Object.entries(f.options).map(([value, label]) =>
-      h("button", { type: "button", key: value, class: "choice", "aria-pressed": String(values[f.name] === value), onclick: () => set(value) }, label))));
+    return h(
+      "div",
+      { class: "field", key: f.name },
+      h("div", { class: "label" }, f.label),
+      h(
+        "div",
+        { class: "choices" },
+        Object.entries(f.options).map(([value, label]) =>
+          h(
+            "button",
+            { type: "button", key: value, class: "choice", "aria-pressed": String(values[f.name] === value), onclick: () => set(value) },
+            label,
+          ),
+        ),
+      ),
+    );
   }
-  return h("label", { class: "field", key: f.name }, h("span", { class: "label" }, f.label), h("input", {
-    type: f.kind === "number" ? "number" : "text", min: f.min, max: f.max, step: f.step, inputmode: f.kind === "number" ? "decimal" : "text", autocomplete: "off", maxlength: "64",
-    once: { value: f.value ?? "" }, oninput: (event) => set(event.currentTarget.value) }));
+  return h(
+    "label",
+    { class: "field", key: f.name },
+    h("span", { class: "label" }, f.label),
+    h("input", {
+      type: f.kind === "number" ? "number" : "text",
+      min: f.min,
+      max: f.max,
+      step: f.step,
+      inputmode: f.kind === "number" ? "decimal" : "text",
+      autocomplete: "off",
+      maxlength: "64",
+      once: { value: f.value ?? "" },
+      oninput: (event) => set(event.currentTarget.value),
+    }),
+  );
 }
 
 function sheetView() {
   const s = sheet;
-  const lacking = s.reason.trim() === "" && s.reasonKind === "needed" || (s.fields || []).some((f) => f.needed && String(s.values[f.name] ?? "").trim() === "");
-  return h("form", { key: s.id, class: "sheet", onsubmit: (event) => event.preventDefault() },
+  const lacking =
+    (s.reason.trim() === "" && s.reasonKind === "needed") || (s.fields || []).some((f) => f.needed && String(s.values[f.name] ?? "").trim() === "");
+  return h(
+    "form",
+    { key: s.id, class: "sheet", onsubmit: (event) => event.preventDefault() },
     h("h2", null, s.title),
     s.effect ? h("p", { class: "effect" }, s.effect) : null,
     (s.fields || []).map((f) => fieldView(f, s.values)),
     s.reasonKind === "needed" || s.reasonKind === "free" ? reasonField(s, s.choices || t.reasons.usual, s.reasonKind === "needed") : null,
-    s.outcome && s.outcome.kind === "refused" ? h("p", { class: "notice notice-refused", role: "alert" }, shape("warning"), h("span", null, t.act.refused(s.title, s.outcome.text || s.outcome.code))) : null,
-    h("div", { class: "buttons" },
+    s.outcome && s.outcome.kind === "refused"
+      ? h(
+          "p",
+          { class: "notice notice-refused", role: "alert" },
+          shape("warning"),
+          h("span", null, t.act.refused(s.title, s.outcome.text || s.outcome.code)),
+        )
+      : null,
+    h(
+      "div",
+      { class: "buttons" },
       h("button", { type: "button", class: "plain", onclick: closeSheet }, t.act.cancel),
-      control(s.sending ? t.act.pending : s.confirm || t.act.confirm, confirmSheet, { kind: "main", off: s.sending || lacking, key: "confirm" })));
+      control(s.sending ? t.act.pending : s.confirm || t.act.confirm, confirmSheet, { kind: "main", off: s.sending || lacking, key: "confirm" }),
+    ),
+  );
 }
 
 // view draws the notices and the open sheet, which lie above every section.
@@ -137,5 +249,8 @@ export function view() {
 }
 
 export function start() {
-  document.getElementById("sheet").addEventListener("cancel", (event) => { event.preventDefault(); closeSheet(); });
+  document.getElementById("sheet").addEventListener("cancel", (event) => {
+    event.preventDefault();
+    closeSheet();
+  });
 }

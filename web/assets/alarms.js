@@ -15,30 +15,84 @@ export function badge() {
 export function view() {
   return resource(alarmsResource(), ({ items }) => {
     const fresh = unseen(items);
-    const groups = [[t.alarms.groupNew, fresh], [t.alarms.groupSeen, items.filter((a) => !fresh.includes(a) && !shelved(a))], [t.alarms.groupShelved, items.filter(shelved)]];
+    const groups = [
+      [t.alarms.groupNew, fresh],
+      [t.alarms.groupSeen, items.filter((a) => !fresh.includes(a) && !shelved(a))],
+      [t.alarms.groupShelved, items.filter(shelved)],
+    ];
     if (!items.length) return h("p", { class: "note" }, sign("done", t.alarms.none));
-    return groups.filter(([, list]) => list.length).map(([title, list]) => h("div", { key: title }, h("h2", null, title + " (" + list.length + ")"), list.map(alarm)));
+    return groups
+      .filter(([, list]) => list.length)
+      .map(([title, list]) => h("div", { key: title }, h("h2", null, title + " (" + list.length + ")"), list.map(alarm)));
   });
 }
 
 // alarm: what is new is a filled red square; what is over but not seen is outlined; what was seen is grey.
 function alarm(a) {
-  const aside = shelved(a), fresh = !aside && a.state !== "acknowledged";
-  const state = aside ? sign("hold", t.alarms.shelvedUntil(wall(a.shelvedUntil, false))) : sign(fresh ? "alarm" : "warning", fresh ? (a.active ? t.alarms.unseen : t.alarms.over) : t.alarms.seen, { "data-state": a.state });
-  return h("article", { key: a.id, class: "panel alarm" + (fresh ? " fresh" : "") + (a.active ? "" : " over"), "data-alarm": a.id, "data-kind": a.kind },
+  const aside = shelved(a),
+    fresh = !aside && a.state !== "acknowledged";
+  const state = aside
+    ? sign("hold", t.alarms.shelvedUntil(wall(a.shelvedUntil, false)))
+    : sign(fresh ? "alarm" : "warning", fresh ? (a.active ? t.alarms.unseen : t.alarms.over) : t.alarms.seen, { "data-state": a.state });
+  return h(
+    "article",
+    { key: a.id, class: "panel alarm" + (fresh ? " fresh" : "") + (a.active ? "" : " over"), "data-alarm": a.id, "data-kind": a.kind },
     h("div", { class: "alarm-state" }, state, a.firstOut ? h("div", { class: "first-out", title: t.alarms.firstOutMeans }, t.alarms.firstOut) : null),
-    h("div", { class: "grow" }, h("b", null, word(t.alarms.kind, a.kind)), " ", h("span", { class: "small" }, a.subject.replace(/^(equipment|job):/, "")), h("div", null, a.text),
-      h("div", { class: "small" }, wall(a.raisedAt) + " · " + (a.active ? t.alarms.since(span(since(a.raisedAt))) : t.alarms.ended(span(since(a.clearedAt || a.raisedAt)))) + (a.count > 1 ? " · " + t.alarms.times(a.count) : "") + (a.ackedBy ? " · " + t.alarms.seen + ": " + a.ackedBy : "") + (aside ? " · " + (a.shelveReason || "") + " (" + (a.shelvedBy || "?") + ")" : ""))),
-    h("div", { class: "buttons" }, fresh ? control(t.alarms.acknowledge, () => perform(t.alarms.acknowledge + ": " + word(t.alarms.kind, a.kind), "/alarms/" + encodeURIComponent(a.id) + "/acknowledge", {}), { key: "ack" }) : null,
+    h(
+      "div",
+      { class: "grow" },
+      h("b", null, word(t.alarms.kind, a.kind)),
+      " ",
+      h("span", { class: "small" }, a.subject.replace(/^(equipment|job):/, "")),
+      h("div", null, a.text),
+      h(
+        "div",
+        { class: "small" },
+        wall(a.raisedAt) +
+          " · " +
+          (a.active ? t.alarms.since(span(since(a.raisedAt))) : t.alarms.ended(span(since(a.clearedAt || a.raisedAt)))) +
+          (a.count > 1 ? " · " + t.alarms.times(a.count) : "") +
+          (a.ackedBy ? " · " + t.alarms.seen + ": " + a.ackedBy : "") +
+          (aside ? " · " + (a.shelveReason || "") + " (" + (a.shelvedBy || "?") + ")" : ""),
+      ),
+    ),
+    h(
+      "div",
+      { class: "buttons" },
+      fresh
+        ? control(
+            t.alarms.acknowledge,
+            () => perform(t.alarms.acknowledge + ": " + word(t.alarms.kind, a.kind), "/alarms/" + encodeURIComponent(a.id) + "/acknowledge", {}),
+            { key: "ack" },
+          )
+        : null,
       a.shelvable && !aside && a.active ? control(t.alarms.shelve, () => shelve(a), { key: "shelve", kind: "quiet" }) : null,
-      aside ? control(t.alarms.unshelve, () => unshelve(a), { key: "unshelve", kind: "quiet" }) : null));
+      aside ? control(t.alarms.unshelve, () => unshelve(a), { key: "unshelve", kind: "quiet" }) : null,
+    ),
+  );
 }
 
 function shelve(a) {
-  ask({ title: t.alarms.shelve + ": " + word(t.alarms.kind, a.kind), effect: t.alarms.shelveEffect, confirm: t.alarms.shelve, path: "/alarms/" + encodeURIComponent(a.id) + "/shelve", reasonKind: "needed", choices: t.reasons.shelve,
-    fields: [{ name: "for", kind: "choice", label: t.alarms.duration, value: "15m", options: t.alarms.durations }], body: (v) => ({ for: v.for }) });
+  ask({
+    title: t.alarms.shelve + ": " + word(t.alarms.kind, a.kind),
+    effect: t.alarms.shelveEffect,
+    confirm: t.alarms.shelve,
+    path: "/alarms/" + encodeURIComponent(a.id) + "/shelve",
+    reasonKind: "needed",
+    choices: t.reasons.shelve,
+    fields: [{ name: "for", kind: "choice", label: t.alarms.duration, value: "15m", options: t.alarms.durations }],
+    body: (v) => ({ for: v.for }),
+  });
 }
 
 function unshelve(a) {
-  ask({ title: t.alarms.unshelve + ": " + word(t.alarms.kind, a.kind), effect: t.alarms.unshelveEffect, confirm: t.alarms.unshelve, path: "/alarms/" + encodeURIComponent(a.id) + "/shelve", reasonKind: "needed", choices: t.reasons.usual, body: () => ({ for: "0s" }) });
+  ask({
+    title: t.alarms.unshelve + ": " + word(t.alarms.kind, a.kind),
+    effect: t.alarms.unshelveEffect,
+    confirm: t.alarms.unshelve,
+    path: "/alarms/" + encodeURIComponent(a.id) + "/shelve",
+    reasonKind: "needed",
+    choices: t.reasons.usual,
+    body: () => ({ for: "0s" }),
+  });
 }

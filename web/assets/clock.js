@@ -11,17 +11,27 @@ export function heard(serverTime) {
 }
 
 // time is the server's time in milliseconds since 1970.
-export function time() { return Date.now() + offset; }
+export function time() {
+  return Date.now() + offset;
+}
 
 // stop and go: while the page is not live every age in it stands still. One that counts on would look alive.
-export function stop() { stopped = stopped || time(); }
-export function go() { stopped = 0; }
+export function stop() {
+  stopped = stopped || time();
+}
+export function go() {
+  stopped = 0;
+}
 
 // now is the time that the page shows.
-export function now() { return stopped || time(); }
+export function now() {
+  return stopped || time();
+}
 
 // since is how long ago a time of the server was, never negative.
-export function since(time) { return Math.max(0, now() - Date.parse(time)); }
+export function since(time) {
+  return Math.max(0, now() - Date.parse(time));
+}
 
 const two = (n) => String(n).padStart(2, "0");
 
@@ -31,7 +41,7 @@ export function span(ms) {
   if (s < 60) return s + " s";
   if (s < 3600) return Math.floor(s / 60) + " min " + two(s % 60) + " s";
   if (s < 86400) return Math.floor(s / 3600) + " h " + two(Math.floor(s / 60) % 60) + " min";
-  return Math.floor(s / 86400) + " d " + Math.floor(s / 3600) % 24 + " h";
+  return Math.floor(s / 86400) + " d " + (Math.floor(s / 3600) % 24) + " h";
 }
 
 // stopwatch is a span as m:ss, for bars and slots.
@@ -42,7 +52,7 @@ export function stopwatch(ms) {
 
 // duration reads the server's durations, such as "1h2m3.5s" or "500ms", into milliseconds.
 export function duration(text) {
-  const units = { h: 3600000, m: 60000, s: 1000, ms: 1, us: 0.001, "µs": 0.001, ns: 0.000001 };
+  const units = { h: 3600000, m: 60000, s: 1000, ms: 1, us: 0.001, µs: 0.001, ns: 0.000001 };
   let ms = 0;
   for (const [, n, unit] of String(text || "").matchAll(/([\d.]+)(ms|us|µs|ns|h|m|s)/g)) ms += Number(n) * units[unit];
   return ms;
@@ -53,5 +63,7 @@ export function wall(time, seconds = true) {
   const at = new Date(typeof time === "number" ? time : Date.parse(time));
   if (Number.isNaN(at.getTime())) return "";
   const text = two(at.getHours()) + ":" + two(at.getMinutes()) + (seconds ? ":" + two(at.getSeconds()) : "");
-  return at.toDateString() === new Date(now()).toDateString() ? text : at.getFullYear() + "-" + two(at.getMonth() + 1) + "-" + two(at.getDate()) + " " + text;
+  return at.toDateString() === new Date(now()).toDateString()
+    ? text
+    : at.getFullYear() + "-" + two(at.getMonth() + 1) + "-" + two(at.getDate()) + " " + text;
 }

@@ -132,12 +132,20 @@ const marks = { alarm: "!", warning: "!", question: "?", uncertain: "?", fault: 
 
 // shape draws one of the shapes; the word beside it says the same, so it is hidden from what reads aloud.
 export function shape(name) {
-  return h("svg", { class: "shape shape-" + name, viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" },
+  return h(
+    "svg",
+    { class: "shape shape-" + name, viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" },
     h("path", { d: shapes[name] }),
-    marks[name] ? h("text", { x: "8", y: name === "warning" ? "13.5" : "12", "text-anchor": "middle" }, marks[name]) : null);
+    marks[name] ? h("text", { x: "8", y: name === "warning" ? "13.5" : "12", "text-anchor": "middle" }, marks[name]) : null,
+  );
 }
 
 // sign is a shape with its word.
 export function sign(kind, word, attributes) {
-  return h("span", { ...attributes, class: "sign sign-" + kind + (attributes && attributes.class ? " " + attributes.class : "") }, shape(kind), h("span", null, word));
+  return h(
+    "span",
+    { ...attributes, class: "sign sign-" + kind + (attributes && attributes.class ? " " + attributes.class : "") },
+    shape(kind),
+    h("span", null, word),
+  );
 }

@@ -7,12 +7,14 @@ import { changed } from "./paint.js";
 
 const every = 1500;
 const answerWithin = 1200; // shorter than the pace, so that no two questions overlap
-const quietAfter = 4500;   // three questions without an answer
+const quietAfter = 4500; // three questions without an answer
 
 const state = { kind: "unknown", since: 0, epoch: 0, broker: {}, answeredAt: 0 };
 
 // health is what is known: kind is ok, database, loop, starting, silent or unknown; since is in local milliseconds.
-export function health() { return state; }
+export function health() {
+  return state;
+}
 
 function become(kind) {
   if (kind === state.kind) return;
@@ -49,8 +51,10 @@ export function start() {
     if (data.links) state.broker = data.links;
   });
   onLink((now) => {
-    if (now.live) { state.answeredAt = performance.now(); ask(); }
-    else become("unknown"); // what was so before a silence has to be said again before anything may be tapped
+    if (now.live) {
+      state.answeredAt = performance.now();
+      ask();
+    } else become("unknown"); // what was so before a silence has to be said again before anything may be tapped
   });
   setInterval(ask, every);
   ask();

@@ -36,18 +36,43 @@ async function fill() {
 
 export function start() {
   onEvent((name, data) => {
-    if (name === "log") { add(data); changed(); }
+    if (name === "log") {
+      add(data);
+      changed();
+    }
     if (name === "snapshot" || name === "resumed") {
       // Numbers of another generation mean other rows.
-      if (data.generation !== generation) { generation = data.generation; rows = []; }
+      if (data.generation !== generation) {
+        generation = data.generation;
+        rows = [];
+      }
       fill();
     }
   });
 }
 
-const topicOfSource = { recovery: "questions", orders: "cell", jobs: "cell", cell: "cell", alarms: "alarms", commands: "commands", devices: "devices" };
+const topicOfSource = {
+  recovery: "questions",
+  orders: "cell",
+  jobs: "cell",
+  cell: "cell",
+  alarms: "alarms",
+  commands: "commands",
+  devices: "devices",
+};
 const linkTypes = new Set(["LinkChanged", "SessionDrained", "OutageEnded", "ProcessStarted", "DatabaseTravelled", "StopRequested"]);
-const typeTopics = { SendCommand: "commands", CancelCommand: "commands", JudgeCommand: "commands", TelemetryReceived: "devices", ImportDevices: "configuration", ImportPlant: "configuration", ResolveManualAction: "questions", ConfirmRecovery: "questions", AckAlarm: "alarms", ShelveAlarm: "alarms" };
+const typeTopics = {
+  SendCommand: "commands",
+  CancelCommand: "commands",
+  JudgeCommand: "commands",
+  TelemetryReceived: "devices",
+  ImportDevices: "configuration",
+  ImportPlant: "configuration",
+  ResolveManualAction: "questions",
+  ConfirmRecovery: "questions",
+  AckAlarm: "alarms",
+  ShelveAlarm: "alarms",
+};
 
 function about(row) {
   const topics = new Set([...topicsOf(row)].map((name) => topicOfSource[name]));
@@ -65,11 +90,63 @@ function matches(row) {
 export function view() {
   const list = (still || rows).filter(matches).slice(0, shownRows);
   const newer = still && rows.length ? rows.filter((row) => !still.length || row.seq > still[0].seq).length : 0;
-  return [h("div", { class: "row find", key: "find" },
-    h("div", { class: "choices" }, ["all", ...Object.keys(t.log.topics)].map((name) => h("button", { type: "button", key: name, class: "choice", "aria-pressed": String(topic === name), onclick: () => { topic = name; changed(true); } }, name === "all" ? t.log.all : t.log.topics[name]))),
-    h("div", { class: "row grow" }, h("input", { type: "search", "aria-label": t.log.find, placeholder: t.log.find, once: { value: text }, oninput: (event) => { text = event.currentTarget.value; changed(); } }),
-      h("button", { type: "button", class: "choice", "aria-pressed": String(still !== null), onclick: () => { still = still ? null : rows.slice(); changed(true); } }, still ? t.log.goOn + (newer ? " · " + t.log.held(newer) : "") : t.log.hold))),
-  list.length ? h("table", { class: "rows panel log", key: "rows" }, h("tbody", null, list.map(rowView))) : h("p", { class: "note", key: "none" }, t.log.none), h("p", { class: "small", key: "count" }, t.log.newest(list.length))];
+  return [
+    h(
+      "div",
+      { class: "row find", key: "find" },
+      h(
+        "div",
+        { class: "choices" },
+        ["all", ...Object.keys(t.log.topics)].map((name) =>
+          h(
+            "button",
+            {
+              type: "button",
+              key: name,
+              class: "choice",
+              "aria-pressed": String(topic === name),
+              onclick: () => {
+                topic = name;
+                changed(true);
+              },
+            },
+            name === "all" ? t.log.all : t.log.topics[name],
+          ),
+        ),
+      ),
+      h(
+        "div",
+        { class: "row grow" },
+        h("input", {
+          type: "search",
+          "aria-label": t.log.find,
+          placeholder: t.log.find,
+          once: { value: text },
+          oninput: (event) => {
+            text = event.currentTarget.value;
+            changed();
+          },
+        }),
+        h(
+          "button",
+          {
+            type: "button",
+            class: "choice",
+            "aria-pressed": String(still !== null),
+            onclick: () => {
+              still = still ? null : rows.slice();
+              changed(true);
+            },
+          },
+          still ? t.log.goOn + (newer ? " · " + t.log.held(newer) : "") : t.log.hold,
+        ),
+      ),
+    ),
+    list.length
+      ? h("table", { class: "rows panel log", key: "rows" }, h("tbody", null, list.map(rowView)))
+      : h("p", { class: "note", key: "none" }, t.log.none),
+    h("p", { class: "small", key: "count" }, t.log.newest(list.length)),
+  ];
 }
 
 // short leaves of a UUID what tells it from others; the row's number finds the whole.
@@ -78,6 +155,26 @@ function short(text) {
 }
 
 function rowView(row) {
-  return h("tr", { key: row.seq, class: "outcome-" + row.outcome }, h("td", { class: "seq" }, String(row.seq)), h("td", { class: "seq" }, wall(row.at)), h("td", null, row.type, row.outcome !== "accepted" ? h("b", null, " " + row.outcome) : null), h("td", null, h("span", { title: row.subject || "" }, short(row.subject || "")), row.actor ? h("span", { class: "small" }, " " + t.commands.by + " " + row.actor) : null),
-    h("td", { class: "wide-only" }, row.reason || "", row.notes.slice(0, 6).map((n, i) => h("span", { key: i, class: "note-chip" }, short(n.key) + " " + n.move + (n.to && n.to !== n.from ? " → " + n.to : ""))), row.notes.length > 6 ? h("span", { class: "small" }, "+" + (row.notes.length - 6)) : null));
+  return h(
+    "tr",
+    { key: row.seq, class: "outcome-" + row.outcome },
+    h("td", { class: "seq" }, String(row.seq)),
+    h("td", { class: "seq" }, wall(row.at)),
+    h("td", null, row.type, row.outcome !== "accepted" ? h("b", null, " " + row.outcome) : null),
+    h(
+      "td",
+      null,
+      h("span", { title: row.subject || "" }, short(row.subject || "")),
+      row.actor ? h("span", { class: "small" }, " " + t.commands.by + " " + row.actor) : null,
+    ),
+    h(
+      "td",
+      { class: "wide-only" },
+      row.reason || "",
+      row.notes
+        .slice(0, 6)
+        .map((n, i) => h("span", { key: i, class: "note-chip" }, short(n.key) + " " + n.move + (n.to && n.to !== n.from ? " → " + n.to : ""))),
+      row.notes.length > 6 ? h("span", { class: "small" }, "+" + (row.notes.length - 6)) : null,
+    ),
+  );
 }

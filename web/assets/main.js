@@ -30,24 +30,32 @@ const sections = [
 
 // where is the section of the address, and what comes after it: "#orders/WO-1" is orders and [WO-1].
 function where() {
-  const parts = location.hash.slice(1).split("/").map((part) => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      return part;
-    }
-  });
+  const parts = location.hash
+    .slice(1)
+    .split("/")
+    .map((part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch {
+        return part;
+      }
+    });
   const section = shown().find((s) => s.id === parts[0]) || sections[0];
   return { section, rest: section.id === parts[0] ? parts.slice(1) : [] };
 }
 
-function shown() { return sections.filter((s) => !s.there || s.there()); }
+function shown() {
+  return sections.filter((s) => !s.there || s.there());
+}
 
 function draw() {
   resources.paintBegins();
   const { section, rest } = where();
   header.view(shown(), section.id);
-  patch(document.getElementById("main"), h("section", { key: section.id, class: "section section-" + section.id, "aria-label": section.title }, section.view(rest)));
+  patch(
+    document.getElementById("main"),
+    h("section", { key: section.id, class: "section section-" + section.id, "aria-label": section.title }, section.view(rest)),
+  );
   if (section.after) section.after(document.getElementById("main"));
   act.view();
   resources.paintEnds();

@@ -21,8 +21,17 @@ export function badge() {
 
 export function view() {
   return resource(questionsResource(), (recovery) => [
-    recovery.held ? h("div", { key: "held", class: "panel row" }, sign("hold", t.questions.recoveryOpen, { class: "grow" }), h("a", { class: "control", href: "#cell" }, t.questions.toCell)) : null,
-    recovery.findings.length ? h("div", { key: "cards", class: "cards" }, recovery.findings.map(card)) : h("p", { class: "note", key: "none" }, sign("done", t.questions.none)),
+    recovery.held
+      ? h(
+          "div",
+          { key: "held", class: "panel row" },
+          sign("hold", t.questions.recoveryOpen, { class: "grow" }),
+          h("a", { class: "control", href: "#cell" }, t.questions.toCell),
+        )
+      : null,
+    recovery.findings.length
+      ? h("div", { key: "cards", class: "cards" }, recovery.findings.map(card))
+      : h("p", { class: "note", key: "none" }, sign("done", t.questions.none)),
   ]);
 }
 
@@ -40,8 +49,23 @@ function draftOf(q) {
 
 // few answers may leave a person without the one that is true.
 const few = 2;
-const widens = new Set(["action_unknown", "part_missing", "gripper_empty", "job_slot_mismatch", "slot_without_job", "job_in_two_places", "shared_buffer_place", "buffer_place_range",
-  "part_unknown", "gripper_part_unknown", "unreachable", "equipment_fault", "signal_flapping", "echo_unknown", "action_failed"]);
+const widens = new Set([
+  "action_unknown",
+  "part_missing",
+  "gripper_empty",
+  "job_slot_mismatch",
+  "slot_without_job",
+  "job_in_two_places",
+  "shared_buffer_place",
+  "buffer_place_range",
+  "part_unknown",
+  "gripper_part_unknown",
+  "unreachable",
+  "equipment_fault",
+  "signal_flapping",
+  "echo_unknown",
+  "action_failed",
+]);
 
 function about(q) {
   const [kind, ...rest] = q.subject.split(":");
@@ -53,43 +77,109 @@ function about(q) {
 function card(q) {
   const d = draftOf(q);
   const chosen = q.answers.find((a) => a.word === d.word);
-  return h("article", { key: q.id, class: "panel card", "data-question": q.id, "data-kind": q.kind },
+  return h(
+    "article",
+    { key: q.id, class: "panel card", "data-question": q.id, "data-kind": q.kind },
     h("h2", null, sign("question", word(t.finding, q.kind))),
-    h("p", null, t.questions.about + " ", about(q), h("span", { class: "small" }, " · " + t.questions.asked(span(since(q.openedAt)))), q.blocksRecovery ? h("span", { class: "small strong" }, " · " + t.questions.blocks) : null),
-    h("dl", { class: "says" },
-      h("dt", null, t.questions.record), h("dd", null, q.record),
-      h("dt", null, t.questions.machine), h("dd", null, q.machine || t.questions.machineNone, q.readings.map((r) => h("div", { key: r.equipment, class: "small" }, t.questions.steady(r.equipment, span(since(r.at))))))),
+    h(
+      "p",
+      null,
+      t.questions.about + " ",
+      about(q),
+      h("span", { class: "small" }, " · " + t.questions.asked(span(since(q.openedAt)))),
+      q.blocksRecovery ? h("span", { class: "small strong" }, " · " + t.questions.blocks) : null,
+    ),
+    h(
+      "dl",
+      { class: "says" },
+      h("dt", null, t.questions.record),
+      h("dd", null, q.record),
+      h("dt", null, t.questions.machine),
+      h(
+        "dd",
+        null,
+        q.machine || t.questions.machineNone,
+        q.readings.map((r) => h("div", { key: r.equipment, class: "small" }, t.questions.steady(r.equipment, span(since(r.at))))),
+      ),
+    ),
     d.changed ? h("p", { class: "notice notice-refused", role: "alert" }, sign("warning", t.questions.changed)) : null,
     h("div", { class: "label" }, t.questions.choose),
-    h("div", { class: "answers" }, q.answers.map((a) => answer(q, d, a))),
+    h(
+      "div",
+      { class: "answers" },
+      q.answers.map((a) => answer(q, d, a)),
+    ),
     q.answers.length <= few && widens.has(q.kind) ? h("p", { class: "small" }, t.questions.mayWiden) : null,
-    chosen ? confirmation(q, d, chosen) : null);
+    chosen ? confirmation(q, d, chosen) : null,
+  );
 }
 
 function answer(q, d, a) {
-  const text = h("span", null, h("b", null, word(t.answers, a.word)), h("span", { class: "small" }, a.effect), a.word === q.suggested ? h("span", { class: "suggested" }, "★ " + t.questions.suggested) : null);
+  const text = h(
+    "span",
+    null,
+    h("b", null, word(t.answers, a.word)),
+    h("span", { class: "small" }, a.effect),
+    a.word === q.suggested ? h("span", { class: "suggested" }, "★ " + t.questions.suggested) : null,
+  );
   const pressed = d.word === a.word;
-  return h("div", { key: a.word, class: "answer" + (pressed ? " pressed" : ""), "data-answer": a.word },
-    control([sign(pressed ? "done" : "empty", ""), text], () => { Object.assign(d, { word: pressed ? "" : a.word, version: q.version, hash: q.hash, changed: false }); changed(true); }, { kind: "answer-button", off: d.sending }));
+  return h(
+    "div",
+    { key: a.word, class: "answer" + (pressed ? " pressed" : ""), "data-answer": a.word },
+    control(
+      [sign(pressed ? "done" : "empty", ""), text],
+      () => {
+        Object.assign(d, { word: pressed ? "" : a.word, version: q.version, hash: q.hash, changed: false });
+        changed(true);
+      },
+      { kind: "answer-button", off: d.sending },
+    ),
+  );
 }
 
 function confirmation(q, d, chosen) {
   const lacking = d.reason.trim() === "";
-  return h("div", { class: "confirmation", key: "confirmation" },
+  return h(
+    "div",
+    { class: "confirmation", key: "confirmation" },
     h("p", null, t.questions.chosen + ": ", h("b", null, word(t.answers, chosen.word)), ". ", chosen.effect),
     reasonField(d, t.reasons.answer, true),
-    h("div", { class: "buttons" },
-      h("button", { type: "button", class: "plain", onclick: () => { d.word = ""; changed(true); } }, t.questions.change),
-      control(d.sending ? t.act.pending : t.questions.confirm(word(t.answers, chosen.word)), () => confirm(q, d), { kind: "main", off: lacking || d.sending, key: "confirm" })));
+    h(
+      "div",
+      { class: "buttons" },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "plain",
+          onclick: () => {
+            d.word = "";
+            changed(true);
+          },
+        },
+        t.questions.change,
+      ),
+      control(d.sending ? t.act.pending : t.questions.confirm(word(t.answers, chosen.word)), () => confirm(q, d), {
+        kind: "main",
+        off: lacking || d.sending,
+        key: "confirm",
+      }),
+    ),
+  );
 }
 
 async function confirm(q, d) {
   d.sending = true;
   const what = word(t.finding, q.kind) + ": " + word(t.answers, d.word);
-  const outcome = await perform(what, "/manual-actions/" + encodeURIComponent(q.id) + "/answer", { version: d.version, hash: d.hash, answer: d.word, reason: d.reason.trim() });
+  const outcome = await perform(what, "/manual-actions/" + encodeURIComponent(q.id) + "/answer", {
+    version: d.version,
+    hash: d.hash,
+    answer: d.word,
+    reason: d.reason.trim(),
+  });
   d.sending = false;
   if (outcome.current) {
-    put("/recovery", (recovery) => ({ ...recovery, findings: recovery.findings.map((one) => one.id === q.id ? outcome.current : one) }));
+    put("/recovery", (recovery) => ({ ...recovery, findings: recovery.findings.map((one) => (one.id === q.id ? outcome.current : one)) }));
     Object.assign(d, { word: "", changed: true });
   }
   changed(true);

@@ -10,10 +10,14 @@ const writeWithin = 6000; // the server answers within two seconds, or says that
 let blocked = () => false; // set by health.js: the service itself says that it cannot decide
 const writing = new Set();
 
-export function blockWhen(test) { blocked = test; }
+export function blockWhen(test) {
+  blocked = test;
+}
 
 // mayWrite tells whether a control may work now.
-export function mayWrite() { return link().live && !blocked(); }
+export function mayWrite() {
+  return link().live && !blocked();
+}
 
 // read gets a resource; it throws what a person can be told.
 export async function read(path, outside = false) {
@@ -37,7 +41,9 @@ export async function send(path, body, { key = crypto.randomUUID(), outside = fa
   writing.add(abort);
   try {
     const response = await fetch((outside ? "" : root) + path, {
-      method: "POST", signal: abort.signal, body: JSON.stringify(body || {}),
+      method: "POST",
+      signal: abort.signal,
+      body: JSON.stringify(body || {}),
       // wait=0: the loop's word is wanted at once, what a device does about it comes by the stream.
       headers: { "Content-Type": "application/json", Accept: "application/json", "Idempotency-Key": key, Prefer: "wait=0" },
     });
@@ -54,8 +60,15 @@ function outcome(status, body, key) {
   const b = body || {};
   if (status === 202) return { kind: b.command ? "under_way" : "in_progress", key, body: b };
   if (status >= 200 && status < 300) return { kind: "accepted", key, body: b };
-  const faults = (b.problems || []).map((p) => p.pointer ? p.pointer + ": " + p.detail : p.detail);
-  return { kind: "refused", key, status, code: b.code || "http_" + status, text: [b.detail, ...faults].filter(Boolean).join(" "), current: b.current };
+  const faults = (b.problems || []).map((p) => (p.pointer ? p.pointer + ": " + p.detail : p.detail));
+  return {
+    kind: "refused",
+    key,
+    status,
+    code: b.code || "http_" + status,
+    text: [b.detail, ...faults].filter(Boolean).join(" "),
+    current: b.current,
+  };
 }
 
 // A page that is not live any more waits for no answer: the person is told that it is unknown.

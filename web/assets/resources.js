@@ -16,18 +16,43 @@ const entries = new Map();
 let used = new Set();
 
 const topicsOfKind = {
-  cell: ["cell", "recovery"], equipment: ["cell", "recovery"], equipment_slot: ["cell"], pallet: ["cell"], task: ["cell", "jobs"],
-  work_order: ["cell", "orders", "jobs"], job: ["cell", "orders", "jobs"], route: ["orders", "routes"],
-  hold: ["cell", "orders", "jobs", "recovery", "devices"], manual_action: ["cell", "orders", "jobs", "recovery", "alarms"], alarm: ["cell", "alarms"],
-  automation_command_intent: ["commands"], command_attempt: ["commands"], device_command_receipt: ["commands"],
-  device: ["devices"], device_profile: ["devices"], device_endpoint: [], farm: ["devices"],
+  cell: ["cell", "recovery"],
+  equipment: ["cell", "recovery"],
+  equipment_slot: ["cell"],
+  pallet: ["cell"],
+  task: ["cell", "jobs"],
+  work_order: ["cell", "orders", "jobs"],
+  job: ["cell", "orders", "jobs"],
+  route: ["orders", "routes"],
+  hold: ["cell", "orders", "jobs", "recovery", "devices"],
+  manual_action: ["cell", "orders", "jobs", "recovery", "alarms"],
+  alarm: ["cell", "alarms"],
+  automation_command_intent: ["commands"],
+  command_attempt: ["commands"],
+  device_command_receipt: ["commands"],
+  device: ["devices"],
+  device_profile: ["devices"],
+  device_endpoint: [],
+  farm: ["devices"],
 };
 
 // use gives a resource and has it read when it was not or may be old. topics are what it depends on.
 export function use(path, topics = [], outside = false) {
   let e = entries.get(path);
   if (!e) {
-    e = { path, topics, outside, data: undefined, error: null, status: 0, dirtyAt: performance.now(), againAt: 0, busy: false, startedAt: 0, timer: null };
+    e = {
+      path,
+      topics,
+      outside,
+      data: undefined,
+      error: null,
+      status: 0,
+      dirtyAt: performance.now(),
+      againAt: 0,
+      busy: false,
+      startedAt: 0,
+      timer: null,
+    };
     entries.set(path, e);
   }
   used.add(path);
@@ -36,12 +61,17 @@ export function use(path, topics = [], outside = false) {
 }
 
 // age is for how long what is shown could not be brought up to date, in milliseconds; 0 when it is.
-export function overdue(e) { return e.dirtyAt === 0 ? 0 : performance.now() - e.dirtyAt; }
+export function overdue(e) {
+  return e.dirtyAt === 0 ? 0 : performance.now() - e.dirtyAt;
+}
 
 function fetchSoon(e) {
   if (e.dirtyAt === 0 || e.busy || e.timer || !link().live) return;
   const wait = Math.max(0, e.startedAt + (e.error ? retryAfter : pace) - performance.now());
-  e.timer = setTimeout(() => { e.timer = null; bring(e); }, wait);
+  e.timer = setTimeout(() => {
+    e.timer = null;
+    bring(e);
+  }, wait);
 }
 
 async function bring(e) {
@@ -56,7 +86,10 @@ async function bring(e) {
   } catch (fault) {
     e.error = fault.message;
     e.status = fault.status || 0;
-    if (e.status === 404) { e.data = null; e.dirtyAt = e.againAt; } // that it does not exist is an answer
+    if (e.status === 404) {
+      e.data = null;
+      e.dirtyAt = e.againAt;
+    } // that it does not exist is an answer
   }
   e.busy = false;
   changed();
@@ -94,7 +127,9 @@ export function topicsOf(row) {
 }
 
 // paintBegins and paintEnds: what was not used in a painting is not on the screen.
-export function paintBegins() { used = new Set(); }
+export function paintBegins() {
+  used = new Set();
+}
 
 export function paintEnds() {
   for (const [path, e] of entries) {
@@ -114,5 +149,10 @@ export function start() {
     changed();
   });
   // What was read before a silence may be old, whatever the stream says first.
-  onLink((now) => { if (now.live) { invalidate(null); changed(true); } });
+  onLink((now) => {
+    if (now.live) {
+      invalidate(null);
+      changed(true);
+    }
+  });
 }

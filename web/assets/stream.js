@@ -9,15 +9,15 @@
 
 import { go, heard, stop } from "./clock.js";
 
-const silence = 3000;       // without a sign of life for so long nothing here is live
-const reopenAfter = 10000;  // a connection that is silent for so long is given up: its line may be cut without a word
+const silence = 3000; // without a sign of life for so long nothing here is live
+const reopenAfter = 10000; // a connection that is silent for so long is given up: its line may be cut without a word
 const tryAgainAfter = 1000; // after an answer that the browser itself gives up on, such as 503 while the service starts
-const restAfter = 60000;    // a page that nobody sees gives its connection back: a browser has six for all its pages
+const restAfter = 60000; // a page that nobody sees gives its connection back: a browser has six for all its pages
 const names = ["snapshot", "resumed", "reset", "resync", "log", "values", "links", "heartbeat"];
 
 let source = null;
 let state = "connecting";
-let lastSign = 0;   // by the panel's own monotonic clock: a jump of the wall clock makes nothing live
+let lastSign = 0; // by the panel's own monotonic clock: a jump of the wall clock makes nothing live
 let lostAt = 0;
 let opened = 0;
 let again = null;
@@ -30,8 +30,12 @@ export function link() {
   return { state, live: state === "live", age: lastSign ? performance.now() - lastSign : performance.now() };
 }
 
-export function onLink(listener) { linkListeners.push(listener); }
-export function onEvent(listener) { eventListeners.push(listener); }
+export function onLink(listener) {
+  linkListeners.push(listener);
+}
+export function onEvent(listener) {
+  eventListeners.push(listener);
+}
 
 function become(next) {
   if (next === state) return;
@@ -78,7 +82,11 @@ function look() {
 // drawn.
 function seenOrNot() {
   clearTimeout(resting);
-  if (document.hidden) resting = setTimeout(() => { source.close(); become("lost"); }, restAfter);
+  if (document.hidden)
+    resting = setTimeout(() => {
+      source.close();
+      become("lost");
+    }, restAfter);
   else if (source.readyState === EventSource.CLOSED) open();
   look();
 }

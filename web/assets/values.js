@@ -9,8 +9,8 @@ const atOnce = 3;
 const retryAfter = 2000;
 
 const details = new Map(); // by device id
-const live = new Map();    // newest value by endpoint id
-const wanted = new Set();  // devices to read
+const live = new Map(); // newest value by endpoint id
+const wanted = new Set(); // devices to read
 let reading = 0;
 
 // detail gives a device with its endpoints, reading it when it is not known yet.
@@ -92,5 +92,7 @@ export function start() {
     } else return;
     changed();
   });
-  onLink((now) => { if (now.live) pump(); });
+  onLink((now) => {
+    if (now.live) pump();
+  });
 }
