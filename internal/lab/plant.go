@@ -48,6 +48,7 @@ type Plant struct {
 		count int
 	}
 	faults []*fault
+	added  int // of them: not the plant's own
 
 	mu      sync.Mutex
 	pallets int // that have come, ever
