@@ -312,14 +312,22 @@ Open  http://%[1]s
 A line (dock, buffer, code reader, lathe, mill, oven, gauge, marker, one robot) and %[5]d greenhouse devices are
 running at %[6]g times the speed of a real plant. Surehand moves the parts, fires the rules, and calls nothing done without proof. Break it, on the page or here:
 
-  .state/bin/surehand-lab fault                        what can go wrong
-  .state/bin/surehand-lab fault kill:surehand          kill -9, started again after %[7]s (now process %[2]d)
-  .state/bin/surehand-lab fault cut:mill on            the mill's cable is pulled; "off" puts it back
-  .state/bin/surehand-lab world                        where every part really is
+  .state/bin/surehand-lab fault%[8]s                        what can go wrong
+  .state/bin/surehand-lab fault%[8]s kill:surehand          kill -9, started again after %[7]s (now process %[2]d)
+  .state/bin/surehand-lab fault%[8]s cut:mill on            the mill's cable is pulled; "off" puts it back
+  .state/bin/surehand-lab world%[8]s                        where every part really is
 
 Nothing is fired twice, nothing is lost; what cannot be known becomes a question on the page. Ctrl-C ends it.
 
-`, d.Listen, d.surehand.PID(), place(d.databaseURL), d.brokerURL, 10*d.Houses, d.Speed, lab.RestartAfter)
+`, d.Listen, d.surehand.PID(), place(d.databaseURL), d.brokerURL, 10*d.Houses, d.Speed, lab.RestartAfter, d.elsewhere())
+}
+
+// elsewhere is what a command needs to find a demo that does not listen where it looks by itself.
+func (d *demo) elsewhere() string {
+	if d.Lab == "127.0.0.1:8751" {
+		return ""
+	}
+	return " --lab " + d.Lab
 }
 
 func (d *demo) explainBare() {

@@ -190,6 +190,7 @@ func TestDemo(t *testing.T) {
 
 	r := startDemo(t, binary, state)
 	r.until("an order is completed", func() bool { return r.completed() >= 6 })
+	require.Contains(t, r.out.String(), "surehand-lab fault --lab "+r.at+" kill:surehand", "what it prints can be typed")
 	r.until("a device was switched with proof", func() bool {
 		var commands struct{ Items []struct{ State string } }
 		r.get("/api/v1/commands?state=applied", &commands)

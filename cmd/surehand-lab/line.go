@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 
 	"surehand/internal/config"
 	"surehand/internal/lab"
+	"surehand/internal/message"
 	"surehand/internal/simulator/line"
 )
 
@@ -42,6 +44,9 @@ func (l *lineCommand) Run() error {
 	plant, problems := config.Plant(file)
 	if len(problems) > 0 {
 		return fmt.Errorf("%s:%d: %s", l.Plant, problems[0].Line, problems[0].Detail)
+	}
+	if err := simulable(plant); err != nil {
+		return fmt.Errorf("%s:%w", l.Plant, err)
 	}
 	simulated, err := lab.Start(lab.Options{Line: &plant, Speed: l.Speed, Pace: lab.Pace{Move: l.Move, Cycle: l.Cycle, Scan: 300 * time.Millisecond, Mark: time.Second},
 		OnViolation: func(v line.Violation) { fmt.Printf("VIOLATION: %+v\n", v) }})
@@ -74,6 +79,18 @@ func (l *lineCommand) Run() error {
 			return nil
 		}
 	}
+}
+
+// simulable says which equipment speaks what is not simulated here: served on another wire it would look like one that is
+// switched off. The error begins with the line of the plant file.
+func simulable(plant message.ImportPlant) error {
+	spoken := []string{"modbus-machine", "modbus-robot", "tcp-scanner", "tcp-marker"}
+	for _, e := range plant.Equipment {
+		if !slices.Contains(spoken, e.Config.Driver.Type) {
+			return fmt.Errorf("%d: %s has driver %s, which is not simulated; there are %s", e.Line, e.ID, e.Config.Driver.Type, strings.Join(spoken, ", "))
+		}
+	}
+	return nil
 }
 
 // obey does one command of the person at the keyboard. What cannot be done is said, not a reason to end.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,18 @@ func TestEveryCommandOfTheLineIsAnswered(t *testing.T) {
 	} {
 		require.Contains(t, told(p, c.text), c.want, c.text)
 	}
+}
+
+// Equipment on a wire that is not simulated is named, and nothing is started.
+func TestAWireThatIsNotSimulated(t *testing.T) {
+	file, err := os.ReadFile("../../docs/examples/plant.yaml")
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "plant.yaml")
+	onMQTT := strings.Replace(string(file), `{type: modbus-robot, address: "127.0.0.1:15020", unit: 1, command: 0, status: 100}`, "{type: mqtt-robot}", 1)
+	require.NoError(t, os.WriteFile(path, []byte(onMQTT), 0o600))
+	err = (&lineCommand{Plant: path, Speed: 1}).Run()
+	require.ErrorContains(t, err, "plant.yaml:")
+	require.ErrorContains(t, err, ": robot has driver mqtt-robot, which is not simulated")
 }
 
 // What is switched reaches the wire of the equipment that it names.

@@ -1,6 +1,6 @@
 // Command surehand-lab is everything that a developer and a curious person need and a production site must
-// not have: the demo with its private database, embedded broker and simulated devices. It is never part of
-// the product.
+// not have: the demo with its private database and broker and a simulated plant, and simulators at the keyboard. It is
+// never part of the product.
 package main
 
 import (
@@ -15,7 +15,7 @@ type commands struct {
 	Fault faultCommand `cmd:"" help:"List what can go wrong in the running demo, or let it."`
 	World worldCommand `cmd:"" help:"Tell where every part of the running demo really is."`
 	Serve serveCommand `cmd:"" hidden:"" help:"Surehand as the demo runs it."`
-	Line  lineCommand  `cmd:"" help:"Simulate the machines, the robot and the scanner of a plant file on the wire, with faults at the keyboard."`
+	Line  lineCommand  `cmd:"" help:"Simulate the machines, the robot and the tools of a plant file on the wire, with faults at the keyboard."`
 }
 
 func main() {

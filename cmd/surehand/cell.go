@@ -125,7 +125,7 @@ func (*cellRefill) Run(c *commands) error {
 }
 
 type equipmentCommand struct {
-	List    equipmentList    `cmd:"" help:"List machines, robot and scanners."`
+	List    equipmentList    `cmd:"" help:"List machines, robot and tools."`
 	Enable  equipmentEnable  `cmd:"" help:"Use it again; it is compared first."`
 	Disable equipmentDisable `cmd:"" help:"Let the cell run without it."`
 }

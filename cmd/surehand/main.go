@@ -38,7 +38,7 @@ type commands struct {
 	Recovery  recoveryCommand  `cmd:"" help:"What a person has to answer before the cell goes on."`
 	Cell      cellCommand      `cmd:"" help:"The production cell: look, pause, release, compare."`
 	Part      partCommand      `cmd:"" help:"Parts in the cell."`
-	Equipment equipmentCommand `cmd:"" help:"Machines, robot and scanners of the cell."`
+	Equipment equipmentCommand `cmd:"" help:"Machines, robot and tools of the cell."`
 	Alarm     alarmCommand     `cmd:"" help:"Alarms of the cell."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 

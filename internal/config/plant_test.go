@@ -105,6 +105,10 @@ func inScanner(driver string) string {
 
 func inSteps(s string) string { return rightCell + "routes:\n- id: r\n  steps:\n" + s }
 
+func opcuaDriver(node string) string {
+	return "  driver: {type: opcua-machine, address: 'opc.tcp://h:4840', namespace: 'urn:x', node: " + node + "}\n"
+}
+
 func TestPlantProblems(t *testing.T) {
 	tests := []struct {
 		name, file string
@@ -166,6 +170,8 @@ func TestPlantProblems(t *testing.T) {
 			"h:502 unit 0 is the driver's address of m already"},
 		{"a driver of another kind", inDriver("{type: modbus-robot, address: 'h:1', command: 0, status: 10}"), 6, "/equipment/m/driver/type", "none of modbus-machine"},
 		{"no driver type", inDriver("{address: 'h:1', command: 0, status: 10}"), 6, "/equipment/m/driver/type", "is missing: modbus-machine"},
+		{"two at one node", rightCell + "equipment:\n- id: m\n  kind: machine\n  first: 7\n" + opcuaDriver("Mill") + "- id: n\n  kind: machine\n  first: 30\n" + opcuaDriver("Mill"), 10,
+			"/equipment/n/driver", "opc.tcp://h:4840 node Mill is the driver's address of m already"},
 		{"a key of another driver", inDriver("{type: modbus-machine, address: 'h:1', command: 0, status: 10, trigger: X}"), 6, "/equipment/m/driver/trigger", "is no key here"},
 		{"no address", inDriver("{type: modbus-machine, command: 0, status: 10}"), 6, "/equipment/m/driver/address", "is missing"},
 		{"an address without a port", inDriver("{type: modbus-machine, address: host, command: 0, status: 10}"), 6, "/equipment/m/driver/address", "host:port"},
@@ -228,6 +234,7 @@ func TestRightPlantFiles(t *testing.T) {
 		"the last registers":          inDriver("{type: modbus-machine, address: '[::1]:502', command: 65530, status: 65516, unit: 255}"),
 		"blocks that touch":           inDriver("{type: modbus-machine, address: 'h:1', command: 14, status: 0}"),
 		"two units of one address":    inMachine(rightMachine) + "- id: n\n  kind: machine\n  first: 30\n  driver: {type: modbus-machine, address: 'h:502', unit: 1, command: 0, status: 10}\n",
+		"two machines of one server":  inMachine("  first: 20\n"+opcuaDriver("Mill")) + "- id: n\n  kind: machine\n  first: 30\n" + opcuaDriver("Lathe"),
 		"a scanner with its defaults": inScanner("{type: tcp-scanner, address: 'h:1'}"),
 		"a marking step":              inSteps("  - {mark: m}"),
 		"an inspection":               inSteps("  - {machine: m}\n  - {inspection: g, onFail: rework, reworkTo: 1, reworkLimit: 9, timeout: 1s}"),

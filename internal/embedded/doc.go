@@ -1,5 +1,6 @@
 // Package embedded brings to a developer's machine what a production site
-// brings itself: a PostgreSQL server and a mosquitto broker.
+// brings itself: a PostgreSQL server and a mosquitto broker. For tests of the
+// page it also finds, or as root installs, a Chromium.
 //
 // It owns three things: finding the server programs or fetching them with the
 // system's package client, running them privately (unix socket or loopback

@@ -44,7 +44,6 @@ var allowed = map[string]map[string]string{
 	},
 	"internal/workers/mqttconn": {
 		"internal/workers": "says what became of a publish",
-		"internal/term":    "names outcomes",
 	},
 	"internal/workers/mqttrpc": {
 		"internal/workers":          "implements the driver contract",
@@ -83,7 +82,6 @@ var allowed = map[string]map[string]string{
 	"internal/workers/robot": {
 		"internal/workers":           "implements the driver contract",
 		"internal/workers/handshake": "begins and follows an action with it",
-		"internal/plant":             "an action is a committed row",
 		"internal/term":              "names ids and states",
 	},
 	"internal/workers/tool": {
@@ -94,7 +92,6 @@ var allowed = map[string]map[string]string{
 
 	"internal/workers/workertest": {
 		"internal/workers": "states what every driver must do",
-		"internal/message": "looks at results",
 		"internal/plant":   "makes actions",
 		"internal/term":    "names ids and states",
 	},
@@ -108,52 +105,41 @@ var allowed = map[string]map[string]string{
 	"internal/loop": {
 		"internal/automation": "calls the deciders",
 		"internal/production": "calls the deciders",
-		"internal/scheduler":  "calls the deciders",
 		"internal/recovery":   "calls the deciders",
 		"internal/message":    "takes and releases messages",
 		"internal/plant":      "owns the picture",
 		"internal/term":       "names ids and states",
 	},
 	"internal/loop/looptest": {
-		"internal/loop":       "simulates the real loop",
-		"internal/automation": "simulates with the real deciders",
-		"internal/production": "simulates with the real deciders",
-		"internal/scheduler":  "simulates with the real deciders",
-		"internal/recovery":   "simulates with the real deciders",
-		"internal/message":    "posts and compares messages",
-		"internal/plant":      "compares pictures",
-		"internal/term":       "names ids and states",
+		"internal/loop":    "simulates the real loop",
+		"internal/message": "posts and compares messages",
+		"internal/plant":   "compares pictures",
+		"internal/term":    "names ids and states",
 	},
 	"internal/loop/storetest": {
 		"internal/loop":          "states what every Store must do",
 		"internal/loop/looptest": "compares a Store with the simulation's",
-		"internal/automation":    "writes rows through real decisions",
 		"internal/message":       "writes log rows",
 		"internal/plant":         "writes changes and compares pictures",
 		"internal/term":          "names ids and states",
 	},
 	"internal/dbstate": {
 		"internal/loop":            "answers with the loop's store errors and types",
-		"internal/automation":      "answers the questions a decision needs answered",
 		"internal/message":         "writes log rows",
 		"internal/plant":           "loads the picture and writes its changes",
 		"internal/term":            "names ids and states",
 		"internal/dbstate/rows":    "converts between rows and entities",
 		"internal/dbstate/entpgx":  "runs ent's statements in a pgx batch",
 		"internal/dbstate/migrate": "refuses a schema that is not the expected one",
-		"migrations":               "compares the schema with the expected one",
 		"ent":                      "conditional updates",
 		"ent/...":                  "conditional updates",
 	},
 	"internal/dbstate/rows": {
-		"internal/message": "converts log rows",
-		"internal/plant":   "converts entities",
-		"internal/term":    "converts ids and states",
-		"ent":              "converts ent's types",
-		"ent/...":          "converts ent's types",
+		"internal/plant": "converts entities",
+		"internal/term":  "converts ids and states",
+		"ent":            "converts ent's types",
 	},
 	"internal/dbstate/read": {
-		"internal/message":        "reads log rows",
 		"internal/plant":          "reads entities",
 		"internal/term":           "names ids and states",
 		"internal/dbstate/rows":   "converts between rows and entities",
@@ -162,8 +148,7 @@ var allowed = map[string]map[string]string{
 		"ent/...":                 "queries",
 	},
 	"internal/dbstate/entpgx": {
-		"ent":     "is a driver for its client",
-		"ent/...": "is a driver for its client",
+		"ent": "is a driver for its client",
 	},
 	"internal/dbstate/migrate": {"migrations": "applies them"},
 	"migrations":               {},
@@ -172,7 +157,6 @@ var allowed = map[string]map[string]string{
 		"internal/plant":        "shows entities",
 		"internal/term":         "names ids and states",
 		"internal/dbstate/read": "the read-only side of the database",
-		"web":                   "serves the built console",
 	},
 	"web": {},
 	"internal/observe": {
@@ -211,7 +195,7 @@ var allowed = map[string]map[string]string{
 		"internal/dbstate/migrate":   "refuses another schema",
 		"internal/dbstate/read":      "opens the reading side",
 		"internal/loop":              "runs it",
-		"internal/message":           "posts for the demo",
+		"internal/message":           "posts for tests and benchmarks",
 		"internal/observe":           "shows what was committed",
 		"internal/plant":             "compares fences",
 		"internal/system":            "hands in the clock and the chance",
@@ -239,22 +223,16 @@ var allowed = map[string]map[string]string{
 
 	// Level 5: joins everything. The product gets no test things: see notInProduct.
 	"cmd/surehand": {
-		"api": "wires it", "web": "wires it",
+		"api":          "reads its answers",
 		"internal/...": "wires them",
-		"ent":          "opens the client", "ent/...": "opens the client",
-		"migrations": "applies them at start",
 	},
 	"cmd/surehand-lab": {
-		"api": "wires it", "web": "wires it",
 		"internal/...": "the demo and the simulations use all",
-		"ent":          "opens the client", "ent/...": "opens the client",
-		"migrations": "applies them at start",
 	},
-	"cmd/entgen": {"ent/schema": "generates from it"},
+	"cmd/entgen": {},
 	"cmd/migdiff": {
-		"ent": "compares with its tables", "ent/...": "compares with its tables",
+		"ent/...":           "compares with its tables",
 		"internal/embedded": "needs an empty database to replay on",
-		"migrations":        "writes the next one",
 	},
 }
 

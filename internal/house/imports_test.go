@@ -143,12 +143,30 @@ func impureImport(path string) (bool, string) {
 	return false, ""
 }
 
-func TestEveryEdgeHasAReason(t *testing.T) {
+func TestEveryEdgeHasAReasonAndIsUsed(t *testing.T) {
+	packages := listPackages(t)
 	for from, edges := range allowed {
 		for to, reason := range edges {
 			require.NotEmpty(t, reason, "%s -> %s", from, to)
+			require.True(t, uses(packages, from, to), "nothing of %s imports %s any more: take the edge out of internal/house/allowed_test.go", from, to)
 		}
 	}
+}
+
+// uses tells whether an edge of the table stands for an import that there is.
+func uses(packages []goPackage, from, to string) bool {
+	for _, p := range packages {
+		name, ours := short(p.ImportPath)
+		if !ours || name != from && !below(from, name) {
+			continue
+		}
+		for _, path := range p.Imports {
+			if target, ours := short(path); ours && (target == to || below(to, target)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // The checker is shown packages that do not exist, one per rule.

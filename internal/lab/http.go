@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 )
 
 // Handler lets faults be seen and switched: GET /faults, POST /faults/{id} with {"on": true}, and GET /world, which tells
@@ -17,7 +19,20 @@ func (p *Plant) Handler() http.Handler {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, p.World.Describe())
 	})
-	return http.NewCrossOriginProtection().Handler(mux)
+	return sameMachine(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// sameMachine refuses a request for any other name than this machine's own, as Surehand does: a web page that rebinds its
+// own name to 127.0.0.1 must not reach the faults.
+func sameMachine(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at := url.URL{Host: r.Host}
+		if ip := net.ParseIP(at.Hostname()); at.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			refuse(w, http.StatusMisdirectedRequest, "The faults answer to localhost only.")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (p *Plant) setFault(w http.ResponseWriter, r *http.Request) {

@@ -51,7 +51,7 @@ func TestEveryFaultCanBeSwitched(t *testing.T) {
 	defer p.Close()
 	post := func(id, body string) (*httptest.ResponseRecorder, []Fault) {
 		w := httptest.NewRecorder()
-		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/faults/"+id, strings.NewReader(body)))
+		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8751/faults/"+id, strings.NewReader(body)))
 		var all []Fault
 		_ = json.Unmarshal(w.Body.Bytes(), &all)
 		return w, all
@@ -83,11 +83,22 @@ func TestEveryFaultCanBeSwitched(t *testing.T) {
 		require.Equal(t, want.code, w.Code, id)
 		require.Contains(t, w.Header().Get("Content-Type"), "problem+json")
 	}
-	foreign := httptest.NewRequest(http.MethodPost, "/faults/cut:mill", strings.NewReader(`{"on":true}`))
-	foreign.Header.Set("Sec-Fetch-Site", "cross-site")
-	w := httptest.NewRecorder()
-	p.Handler().ServeHTTP(w, foreign)
-	require.Equal(t, http.StatusForbidden, w.Code)
+	for host, c := range map[string]struct {
+		site string
+		code int
+	}{
+		"localhost:8751":   {"cross-site", http.StatusForbidden},
+		"[::1]:8751":       {"same-origin", http.StatusOK},
+		"localhost":        {"", http.StatusOK},
+		"rebound.test":     {"same-origin", http.StatusMisdirectedRequest},
+		"192.168.1.7:8751": {"", http.StatusMisdirectedRequest},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "http://"+host+"/faults/cut:mill", strings.NewReader(`{"on":false}`))
+		r.Header.Set("Sec-Fetch-Site", c.site)
+		w := httptest.NewRecorder()
+		p.Handler().ServeHTTP(w, r)
+		require.Equal(t, c.code, w.Code, host)
+	}
 	require.Empty(t, p.World.Truth().Violations)
 }
 
@@ -157,11 +168,15 @@ func TestSupervisor(t *testing.T) {
 	first := running(0)
 	require.NoError(t, p.Set("kill:surehand", true))
 	require.NotZero(t, running(first))
-	require.NoError(t, p.Set("freeze:surehand", true))
+	for range 2 {
+		require.NoError(t, p.Set("freeze:surehand", true))
+	}
 	cancel()
 	require.NoError(t, <-ended)
 	require.Zero(t, s.PID())
-	require.Error(t, p.Set("kill:surehand", true))
+	for _, fault := range []string{"kill:surehand", "freeze:surehand"} {
+		require.ErrorIs(t, p.Set(fault, true), errNotRunning)
+	}
 
 	s = NewSupervisor(&Plant{}, io.Discard, func() *exec.Cmd { return exec.Command("false") })
 	require.ErrorContains(t, s.Run(t.Context()), "did not come up")

@@ -22,6 +22,8 @@ const comesUpWithin = 10 * time.Second
 // frozenFor is how long a freeze of Surehand lasts.
 const frozenFor = 10 * time.Second
 
+var errNotRunning = errors.New("surehand is not running right now")
+
 // Supervisor keeps the Surehand of the demo running, as systemd does on a real machine, and hurts it when asked to.
 type Supervisor struct {
 	command func() *exec.Cmd
@@ -55,18 +57,24 @@ func (s *Supervisor) signal(what syscall.Signal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.process == nil {
-		return errors.New("surehand is not running right now")
+		return errNotRunning
 	}
 	return s.process.Signal(what)
 }
 
 func (s *Supervisor) freeze() error {
-	if err := s.signal(syscall.SIGSTOP); err != nil {
-		return err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	frozen := s.process
+	if frozen == nil {
+		return errNotRunning
+	}
+	if err := frozen.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	if s.thaw != nil { // frozen once more: its time begins anew
+		s.thaw.Stop()
+	}
 	s.thaw = time.AfterFunc(frozenFor, func() { _ = frozen.Signal(syscall.SIGCONT) })
 	return nil
 }

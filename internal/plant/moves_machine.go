@@ -171,7 +171,7 @@ func (tx *Tx) MarkCellUsed() {
 
 // AcceptEcho takes over a number that a machine knows and the record does not: numbering goes on above it.
 func (tx *Tx) AcceptEcho(no uint32) {
-	if c := tx.w.state.cell; c != nil && term.NumberNewer(c.LastActionNo, no) {
+	if c := tx.w.state.cell; c != nil && term.MayBegin(c.LastActionNo, no) {
 		tx.moveCell("AcceptEcho", func(n *Cell) { n.LastActionNo = no })
 	}
 }
@@ -180,7 +180,7 @@ func (tx *Tx) AcceptEcho(no uint32) {
 func (tx *Tx) nextActionNo() uint32 {
 	session := tx.w.session
 	tx.moveCell("DrawActionNo", func(n *Cell) {
-		if session.floor != 0 && term.NumberNewer(n.LastActionNo, session.floor) {
+		if term.MayBegin(n.LastActionNo, session.floor) {
 			n.LastActionNo = session.floor
 		}
 		if n.LastActionNo++; n.LastActionNo == 0 {

@@ -19,7 +19,7 @@ func aboutMark(tx *plant.Tx, t *plant.Task, q *plant.Question) {
 	r := o.Reading
 	q.Machine = markerWords(seen, r)
 	q.Answers = []term.Answer{{Word: term.AnswerDone, Effect: "The part is marked, whole and readable: its step counts as done."}}
-	over := r.Echo == t.ActionNo || term.NumberNewer(t.ActionNo, r.Echo)
+	over := r.Echo == t.ActionNo || r.Echo != 0 && term.NumberNewer(t.ActionNo, r.Echo)
 	if seen && r.Reached && !r.Busy && over {
 		q.Answers = append(q.Answers, term.Answer{Word: term.AnswerNotDone, Effect: "There is nothing of the mark on the part: it is marked, with a new number."})
 	}

@@ -140,7 +140,7 @@ func proveStart(tx *plant.Tx, id term.EquipmentID, r term.Reading) {
 	case r.Echo == t.ActionNo && r.StartResult == term.StartRefused:
 		startFailed(tx, t, "the machine refused it")
 	case forgot(tx, id, r):
-	case term.NumberNewer(r.Echo, t.ActionNo) && !r.Go && o.Steady(tx.Now()):
+	case term.MayBegin(r.Echo, t.ActionNo) && !r.Go && o.Steady(tx.Now()):
 		tx.FailTask(t.ID, term.PartUnknown, "it surely did not start: go is off and the machine echoes an older number")
 		closeTaskQuestion(tx, t, "the machine's own number shows that it did not start")
 	}

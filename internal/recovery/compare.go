@@ -220,7 +220,7 @@ func (c *comparer) equipment(e *plant.Equipment) {
 		ask(term.FindFault, c.holding(e), fmt.Sprintf("%s reports fault %d", e.ID, r.Fault), without)
 	}
 	cell, _ := c.state.Cell()
-	if term.NumberNewer(cell.LastActionNo, r.Echo) {
+	if term.MayBegin(cell.LastActionNo, r.Echo) {
 		c.find(plant.Question{Finding: term.FindEchoUnknown, Subject: subject, Touches: []string{subject, plant.CellSubject},
 			Record: fmt.Sprintf("the last number given out is %d", cell.LastActionNo), Machine: fmt.Sprintf("%s knows number %d", e.ID, r.Echo),
 			Readings: c.bound(e.ID), Answers: []term.Answer{answer(term.AnswerAccept, "You have looked: the parts are where the record says. Numbering goes on above %d.", r.Echo)}})

@@ -152,6 +152,10 @@ func TestEachDifferenceIsOneFindingWithItsAnswers(t *testing.T) {
 			term.FindEchoUnknown, robot, []string{robot, cell}, []string{"accept"}},
 		{"a machine knows a number that the record does not", func(s *scene) { s.says["mill"].Reading.Echo = 21 },
 			term.FindEchoUnknown, mill, []string{mill, cell}, []string{"accept"}},
+		{"a machine knows a number, and none was ever given out", func(s *scene) {
+			s.cell.LastActionNo, s.says["lathe"].Reading.Echo, s.says["robot"].Reading.Echo = 0, 0, 0
+			s.says["mill"].Reading.Echo = 1<<31 + 5 // in the half that serial numbers call older than 0
+		}, term.FindEchoUnknown, mill, []string{mill, cell}, []string{"accept"}},
 		{"a machine cannot be reached", func(s *scene) { s.says["mill"].Reading = term.Reading{Error: "refused"} },
 			term.FindUnreachable, mill, []string{mill}, []string{"without"}},
 		{"the robot cannot be reached", func(s *scene) { s.says["robot"].Reading.Reached = false },
@@ -211,6 +215,12 @@ func TestWhatIsNoDifference(t *testing.T) {
 		wreck func(*scene)
 	}{
 		{"both agree", func(*scene) {}},
+		{"controllers that know no number yet, however far numbering has come", func(s *scene) {
+			s.cell.LastActionNo = 1<<31 + 9
+			for _, o := range s.says {
+				o.Reading.Echo = 0
+			}
+		}},
 		{"done with a newer cycle is a normal end of the cycle", func(s *scene) {
 			r := &s.says["lathe"].Reading
 			r.Running, r.Done, r.Cycle, r.State = 0, true, 5, term.MachineDone

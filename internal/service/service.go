@@ -382,7 +382,7 @@ func (s *Service) step(what string, end func(context.Context) error) {
 	}
 }
 
-// Decide posts a message of a person and waits for the loop's answer: what the demo and tests use where a
+// Decide posts a message of a person and waits for the loop's answer: what tests and benchmarks use where a
 // person would use the HTTP interface.
 func (s *Service) Decide(ctx context.Context, actor string, p message.Payload) (message.Outcome, error) {
 	now := s.clock.Now()

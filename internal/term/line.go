@@ -273,9 +273,13 @@ func (r Reading) Predicates() string {
 // reached, is not busy, and go is off.
 func (r Reading) Idle() bool { return r.Reached && !r.Busy && !r.Go && r.Running == 0 }
 
-// NumberNewer tells whether action number b is newer than a, as serial numbers of 32 bits (RFC 1982): b is 1 to
-// 2^31 - 1 ahead of a.
+// NumberNewer tells whether number b is newer than a, as serial numbers of 32 bits (RFC 1982): b is 1 to 2^31 - 1 ahead
+// of a. For numbers of actions, of which 0 is none, ask MayBegin.
 func NumberNewer(a, b uint32) bool { return b != a && b-a < 1<<31 }
+
+// MayBegin tells whether action number no may still begin where echo was the last one. An echo of 0 means none yet: every
+// number is newer. 0 itself is no number.
+func MayBegin(echo, no uint32) bool { return no != 0 && (echo == 0 || NumberNewer(echo, no)) }
 
 // PlanCandidate is one move that the scheduler looked at.
 type PlanCandidate struct {

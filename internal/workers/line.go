@@ -17,7 +17,8 @@ type LineOptions struct {
 	Poster Poster
 	Clock  Clock
 	NewID  func(now time.Time) string // of messages
-	// Drivers makes the driver of an equipment. It does not wait: a driver connects when it runs.
+	// Drivers makes the driver of an equipment, of its id, type, driver's configuration and number in doubt alone. It does
+	// not wait: a driver connects when it runs.
 	Drivers func(plant.WatchedEquipment) (Driver, error)
 	// Count counts "action_result" with the outcome, "action_late_result", "action_stuck" (a driver that did not
 	// return in time), "action_no_room", "acknowledge_failed" and "driver_broke" with the equipment.
@@ -93,9 +94,9 @@ func (l *Line) watch(w plant.Watch) {
 		e.Config = e.Config.WithDefaults(e.ID)
 		named[e.ID] = true
 		if s := l.stations[e.ID]; s != nil {
-			known := s.equipment
-			known.InDoubt = e.InDoubt // of this process life: its driver knows it already
-			if known == e {
+			// What else a plant file says is the loop's: a driver that goes on loses no action that is under way. A number
+			// in doubt is of this process life by now, and its driver knows it already.
+			if s.equipment.Type == e.Type && s.equipment.Config.Driver == e.Config.Driver {
 				continue
 			}
 			l.letGo(s)

@@ -275,3 +275,21 @@ func TestADoubtOfAnEarlierLifeReplacesNoDriver(t *testing.T) {
 		}
 	})
 }
+
+// What a plant file changes beside the driver, such as how long an action may take, leaves an action under way alone.
+func TestAnotherPlantFileWithTheSameDriverEndsNoAction(t *testing.T) {
+	onLine(t, func(r *lineRig) {
+		robot := equipment("robot", term.KindRobot)
+		r.watch(robot)
+		r.mocks["robot"].Next(workertest.Held)
+		r.line.Start(task("robot", 1, term.TaskMove))
+		synctest.Wait()
+		robot.Config.ActionTime, robot.Config.First = term.Duration(time.Hour), 9
+		r.watch(robot)
+		r.mocks["robot"].Free()
+		pass(time.Second)
+		if got := take[message.ActionEnded](&r.loop); len(got) != 1 || got[0].Outcome != term.Done || r.made["robot"] != 1 {
+			t.Errorf("ended %+v with %d drivers", got, r.made["robot"])
+		}
+	})
+}

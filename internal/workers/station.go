@@ -165,7 +165,7 @@ func (s *station) look(r term.Reading) {
 			s.late(f, e)
 			return true
 		}
-		return term.NumberNewer(f.task.ActionNo, r.Echo)
+		return r.Echo != 0 && term.NumberNewer(f.task.ActionNo, r.Echo)
 	})
 }
 

@@ -270,7 +270,7 @@ func (l *Line) move(p plant.Perform, m Mishap) {
 		return
 	}
 	l.after(50*time.Millisecond, func() {
-		if !term.NumberNewer(l.robot.echo, p.ActionNo) {
+		if !term.MayBegin(l.robot.echo, p.ActionNo) {
 			l.violate("number %d was begun after %d", p.ActionNo, l.robot.echo)
 			return
 		}

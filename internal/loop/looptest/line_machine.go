@@ -85,7 +85,7 @@ func (l *Line) start(p plant.Perform, m Mishap) {
 		case m == SilentBefore || m == Stuck || m == ArrivesLate:
 			l.result(p, term.Unknown, "", "", "no answer", false)
 			return
-		case !term.NumberNewer(machine.echo, p.ActionNo):
+		case !term.MayBegin(machine.echo, p.ActionNo):
 			l.violate("start %d of %s after %d", p.ActionNo, p.EquipmentID, machine.echo)
 			return
 		}

@@ -72,7 +72,7 @@ func (l *Line) mark(p plant.Perform, m Mishap) {
 func (l *Line) beginMark(t *lineTool, p plant.Perform, m Mishap) {
 	part := l.On(Gripper)
 	switch {
-	case t.busy || !term.NumberNewer(t.echo, p.ActionNo): // the marker does nothing
+	case t.busy || !term.MayBegin(t.echo, p.ActionNo): // the marker does nothing
 		if m != Silent {
 			l.result(p, term.NotDone, term.PartGripper, "", "its number is old", false)
 		}
@@ -128,7 +128,7 @@ func (l *Line) withdraw(id term.EquipmentID, no uint32, epoch int64, in time.Dur
 		case l.epoch != epoch:
 		case t.cut || t.busy:
 			l.withdraw(id, no, epoch, in)
-		case term.NumberNewer(t.echo, no):
+		case term.MayBegin(t.echo, no):
 			t.take(no)
 			t.void = true
 		}

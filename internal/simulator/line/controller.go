@@ -201,8 +201,8 @@ func (c *Controller) words(n uint32) (first, second uint16) {
 	return uint16(n >> 16), uint16(n)
 }
 
-// newer compares numbers that may wrap around.
-func newer(b, a uint32) bool { return int32(b-a) > 0 }
+// newer compares numbers that may wrap around. 0 is none yet: every number is newer.
+func newer(b, a uint32) bool { return b != 0 && (a == 0 || int32(b-a) > 0) }
 
 func bit(on bool) uint16 {
 	if on {

@@ -153,13 +153,14 @@ type robotPlan struct {
 	extra                                           time.Duration
 }
 
-func (r *Robot) throwPlan() robotPlan {
+// A place picks nothing: it must not use up the strike of a fault that waits for a pick.
+func (r *Robot) throwPlan(code uint16) robotPlan {
 	f, c := r.faults, r.chance
 	p := robotPlan{
 		failBeforePick: c.strikes("fail_before_pick", f.FailBeforePick), failAfterPick: c.strikes("fail_after_pick", f.FailAfterPick),
 		losePart:        c.strikes("lose_part", f.LosePart),
 		stickBeforePick: c.strikes("stick_before_pick", f.StickBeforePick),
-		stickAfterPick:  c.strikes("stick_after_pick", f.StickAfterPick),
+		stickAfterPick:  code != codePlace && c.strikes("stick_after_pick", f.StickAfterPick),
 		stickBeforeEnd:  c.strikes("stick_before_end", f.StickBeforeEnd),
 	}
 	if c.strikes("slow", f.Slow) {

@@ -136,7 +136,7 @@ func (r *Robot) begin(no uint32, code, from, to uint16) {
 	if r.w.truth.Executed[no] > 1 {
 		r.violate(a, ActionTwice, 0, nil)
 	}
-	d := &doing{action: a, plan: r.throwPlan()}
+	d := &doing{action: a, plan: r.throwPlan(code)}
 	r.doing = d
 	switch {
 	case r.meansNothing(a):

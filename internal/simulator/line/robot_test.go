@@ -191,6 +191,22 @@ func TestRobotFreezesAndThaws(t *testing.T) {
 	equal(t, "parts", where(w), "a@40 b@11")
 }
 
+// A place after the fault was set has no pick that it could stick after: it is the next pick's.
+func TestRobotSticksAfterTheNextPick(t *testing.T) {
+	w := cell(t, nil)
+	put(t, w, "a@0 b@1")
+	r := w.Robot()
+	r.SetFaults(RobotFaults{StickAfterPick: 1, Strikes: 1})
+	p := dial(t, &r.Controller, patience)
+	p.command(1, 3, 0, 40)
+	p.settled()
+	p.write(5, 0)
+	p.until("at rest", func(s []uint16) bool { return s[3] == 0 })
+	p.command(2, 1, 1, 11)
+	p.until("stuck", func([]uint16) bool { return r.Stuck() })
+	equal(t, "parts", where(w), "a@40 b@gripper")
+}
+
 func TestRobotProtectiveStop(t *testing.T) {
 	w := cell(t, nil)
 	put(t, w, "a@1")

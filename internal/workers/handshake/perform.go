@@ -77,7 +77,7 @@ func (h *handshake) prepare(ctx context.Context) error {
 		return err
 	}
 	h.echo = r.Echo
-	if !term.NumberNewer(r.Echo, h.task.ActionNo) {
+	if !term.MayBegin(r.Echo, h.task.ActionNo) {
 		return refused{fmt.Sprintf("number %d is not newer than the last one begun, %d", h.task.ActionNo, r.Echo)}
 	}
 	if why := h.d.program.Refuses(r, h.task); why != "" {

@@ -67,7 +67,7 @@ func (s *Session) withdrawal(echo uint32) []uint16 {
 // withdrawn, so that it can no longer begin, and other signals that were left up are lowered.
 func (s *Session) tidy(ctx context.Context, r term.Reading) {
 	up := s.command[s.d.blocks.GoAt] != 0
-	if up && term.NumberNewer(r.Echo, s.d.order.Number(s.command)) {
+	if up && term.MayBegin(r.Echo, s.d.order.Number(s.command)) {
 		s.tidied(s.Write(ctx, 0, s.withdrawal(r.Echo)...))
 		return
 	}

@@ -138,6 +138,9 @@ func (c *Connection) Subscribe(ctx context.Context, qos byte, topics ...string) 
 	if err != nil {
 		return fmt.Errorf("subscribe: %w", err)
 	}
+	if len(ack.Reasons) != len(topics) {
+		return fmt.Errorf("the broker answered %d results to a subscription to %d topics", len(ack.Reasons), len(topics))
+	}
 	for i, reason := range ack.Reasons {
 		if reason != qos {
 			return fmt.Errorf("the broker granted %s with 0x%02x instead of QoS %d", topics[i], reason, qos)

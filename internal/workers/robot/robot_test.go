@@ -260,3 +260,15 @@ func TestPresentedPartIsPlaced(t *testing.T) {
 		t.Error(harm)
 	}
 }
+
+// A controller that shows 0 has begun none yet: it begins any number, also one of the upper half.
+func TestAnyNumberIsNewerThanNone(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	c.watched(c.driver)
+	task := move(1)
+	task.ActionNo = 1<<31 + 5
+	if e := c.driver.Perform(context.Background(), task); e != workers.Happened(term.PartAtTo) {
+		t.Errorf("ended %+v", e)
+	}
+}

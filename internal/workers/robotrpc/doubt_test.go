@@ -2,6 +2,7 @@ package robotrpc_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -389,4 +390,43 @@ func inTheEnd(c *cell, d *robotrpc.Driver, n uint32) {
 		}
 	}
 	c.t.Fatalf("nothing was done in the end: %+v", e)
+}
+
+// A robot that shows 0 has begun none yet, or has lost its memory: it may begin any number, also one of the upper half. So
+// one in doubt is made void, and until it is nothing says that it can begin no more.
+func TestAnyNumberIsNewerThanNone(t *testing.T) {
+	t.Parallel()
+	const high = 1<<31 + 5
+	c := open(t, broker(t))
+	c.robot.SetMQTTFaults(line.MQTTFaults{LoseRequest: 1})
+	await := c.watched(c.newDriver(func(o *robotrpc.Options) { o.InDoubt = high }))
+	await(func(r term.Reading) bool { return strings.Contains(r.Error, "has not answered yet") && r.Go })
+	c.robot.SetMQTTFaults(line.MQTTFaults{})
+	await(func(r term.Reading) bool { return r.Reached && r.Echo == high && !r.Go })
+
+	c = open(t, broker(t))
+	c.watched(c.driver)
+	task := move(1)
+	task.ActionNo = high
+	if e := c.driver.Perform(context.Background(), task); e != workers.Happened(term.PartAtTo) {
+		t.Errorf("ended %+v", e)
+	}
+	c.begun(1)
+}
+
+// A robot may go on showing where an earlier action left its part when it makes a number void. That is no evidence about
+// this number, which it may have begun and forgotten.
+func TestVoidSaysNothingOfThePart(t *testing.T) {
+	t.Parallel()
+	address := broker(t)
+	c := &cell{t: t, topic: fmt.Sprintf("%s-%d", topic, cells.Add(1))}
+	c.pipe = newPipe(t, address)
+	await := c.watched(c.newDriver(func(o *robotrpc.Options) { o.InDoubt = 4 }))
+	robot := newScripted(t, address, c.topic)
+	robot.show(nil)
+	await(func(r term.Reading) bool { return r.Echo == 3 && r.PartAt == term.PartAtTo && r.Go })
+	robot.show(map[string]any{"bootId": "second", "echo": 4, "result": "void"}) // it has lost its power since
+	if r := await(func(r term.Reading) bool { return r.Reached && r.Echo == 4 && !r.Go }); r.PartAt != term.PartUnknown {
+		t.Errorf("the part is said to be at %q", r.PartAt)
+	}
 }

@@ -95,6 +95,9 @@ func New(o Options) (*Driver, error) {
 		return nil, errors.New("robotrpc: Equipment, Installation and Clock are required")
 	case topic != strings.Trim(topic, "/") || strings.ContainsAny(topic, "+#\x00") || strings.HasPrefix(topic, "$") || len(topic) > 1024:
 		return nil, fmt.Errorf("the topic %q must not begin or end with '/', begin with '$', or hold '+' or '#'", topic)
+	case o.deviceTopic(topic):
+		return nil, fmt.Errorf("the topic %q is that of a device with this serial number: its states would be taken for a device's; name another, %q for example",
+			topic, o.Prefix+"/equipment/"+string(o.Equipment))
 	}
 	if _, _, err := mqttconn.Address(o.URL); err != nil {
 		return nil, err
@@ -105,6 +108,12 @@ func New(o Options) (*Driver, error) {
 		d.owed = &owed{no: o.InDoubt, loose: true}
 	}
 	return d, nil
+}
+
+// deviceTopic tells whether a device's topics would be those of the robot: the prefix and one level.
+func (o Options) deviceTopic(topic string) bool {
+	serial, below := strings.CutPrefix(topic, o.Prefix+"/")
+	return o.Prefix != "" && below && !strings.Contains(serial, "/")
 }
 
 // releaseWithin is how long an acknowledgement may take.

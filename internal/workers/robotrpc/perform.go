@@ -99,7 +99,7 @@ func (d *Driver) prepare(ctx context.Context, a *action) (c *mqttconn.Connection
 		}
 		s := d.seen
 		switch {
-		case !term.NumberNewer(s.echo, no):
+		case !term.MayBegin(s.echo, no):
 			forbids = refused{fmt.Sprintf("number %d is not newer than the last one begun, %d", no, s.echo)}
 		case s.busy:
 			forbids = refused{fmt.Sprintf("the robot is busy with number %d", s.echo)}

@@ -75,7 +75,7 @@ func (d *Driver) restarted(s state) {
 		d.retired = d.retired[1:]
 	}
 	d.retired = append(d.retired, d.seen.boot)
-	if d.last != 0 && d.owed == nil && term.NumberNewer(s.echo, d.last) {
+	if d.last != 0 && d.owed == nil && term.MayBegin(s.echo, d.last) {
 		d.owed = &owed{no: d.last, boot: d.seen.boot, loose: true}
 	}
 	d.ask()
@@ -87,7 +87,7 @@ func (d *Driver) settled(s state) {
 	switch {
 	case d.owed == nil:
 		return
-	case term.NumberNewer(s.echo, d.owed.no):
+	case term.MayBegin(s.echo, d.owed.no):
 		if d.owed.boot == "" && s.echo != 0 { // it remembers what it has begun, and has not begun this
 			d.owed.boot = s.boot
 		}
@@ -160,6 +160,9 @@ func (d *Driver) reading() term.Reading {
 func (s state) fill(r *term.Reading) {
 	r.Echo, r.Busy, r.Ready, r.Gripper, r.Position, r.PartAt = s.echo, s.busy, s.ready, s.gripper, s.position, s.partAt
 	r.Ended, r.Fault, r.Go = s.result == resultDone, s.fault, s.shown()
+	if s.result == resultVoid { // where an earlier action left its part says nothing of this number
+		r.PartAt = term.PartUnknown
+	}
 }
 
 // tell queues a reading for Run to report; the caller holds mu. None is left out in between: an end may be shown for a

@@ -1,6 +1,7 @@
 package tool_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -352,5 +353,72 @@ func TestSettingsOfAMarkerAreChecked(t *testing.T) {
 		if _, err := tool.NewMarker(o); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// A marker's answer to MARK ends the mark only when it is about this number, or surely says that nothing was begun. What
+// else it says, however much and however slowly, leaves the word to LAST and VOID.
+func TestAnAnswerToMarkThatProvesNothing(t *testing.T) {
+	done := workers.Happened(term.PartGripper)
+	not := workers.Ending{Outcome: term.NotDone, PartAt: term.PartGripper}
+	for _, c := range []struct {
+		name, mark, last, void string // answers to MARK, to LAST after that, and to VOID
+		want                   workers.Ending
+		says                   string
+	}{
+		{"it had this number already, and has marked it", "OLD 7", "DONE 7", "", done, ""},
+		{"it had this number already, and does not know", "OLD 7", "UNKNOWN 7", "", workers.Ending{Outcome: term.Unknown}, "interrupted"},
+		{"it says that an older number is newer", "OLD 5", "DONE 5", "VOID 7", not, "withdrawn"},
+		{"it has gone on", "OLD 9", "DONE 9", "", not, "not newer than 9"},
+		{"done, of another", "DONE 6", "DONE 5", "VOID 7", not, "withdrawn"},
+		{"done, of another, and of this in the end", "DONE 6", "DONE 7", "", done, ""},
+		{"ten megabytes on one line", strings.Repeat("x", 10<<20), "DONE 7", "", done, ""},
+		{"no byte that is a letter", "\x00\xff\x1b", "FAIL 7 \x00", "", not, "did not mark the part"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var answering sync.WaitGroup
+			var marks atomic.Int64
+			answering.Go(func() {
+				for {
+					conn, err := listener.Accept()
+					if err != nil {
+						return
+					}
+					answering.Go(func() {
+						defer func() { _ = conn.Close() }()
+						line, _ := bufio.NewReader(conn).ReadString('\n')
+						answer := c.last
+						switch {
+						case strings.HasPrefix(line, "MARK"):
+							marks.Add(1)
+							answer = c.mark
+						case strings.HasPrefix(line, "VOID"):
+							answer = c.void
+						case marks.Load() == 0:
+							answer = "DONE 5"
+						}
+						_, _ = io.WriteString(conn, answer+"\n")
+					})
+				}
+			})
+			defer answering.Wait()
+			defer func() { _ = listener.Close() }()
+			d, err := tool.NewMarker(tool.MarkerOptions{Clock: wallClock{}, Config: term.DriverConfig{Address: listener.Addr().String(),
+				Poll: term.Duration(10 * time.Millisecond), Timeout: term.Duration(time.Second)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := d.Perform(t.Context(), mark(7))
+			why := e.Error
+			e.Error = ""
+			if e != c.want || !strings.Contains(why, c.says) || (why == "") != (c.says == "") || marks.Load() != 1 {
+				t.Errorf("ended %+v (%s) after %d marks", e, why, marks.Load())
+			}
+		})
 	}
 }

@@ -59,8 +59,8 @@ func (a answer) reading() term.Reading {
 		Failed: a.state == stateFailed, Void: a.state == stateVoid}
 }
 
-// before tells whether a marker whose last number is a.no may still begin number no: 0 means none yet.
-func (a answer) before(no uint32) bool { return a.no == 0 || term.NumberNewer(a.no, no) }
+// before tells whether a marker whose last number is a.no may still begin number no.
+func (a answer) before(no uint32) bool { return term.MayBegin(a.no, no) }
 
 // forgets tells whether this answer knows less than an earlier one: the marker has lost its memory, so that it says
 // nothing about the numbers since.
@@ -73,14 +73,15 @@ func (a answer) older(t workers.Task) error {
 	return fmt.Errorf("number %d is not newer than %d, which the marker knows; if somebody else gave it that, let the cell be compared", t.ActionNo, a.no)
 }
 
-// own is how the marker's answer to MARK ends the mark; ok is false when it does not.
+// own is how the marker's answer to MARK ends the mark; ok is false when it does not. That this very number is old says
+// that the marker has had it already, as behind a gateway that repeats a request: it may be on the part.
 func (a answer) own(t workers.Task) (e workers.Ending, ok bool) {
 	switch {
 	case a.state == stateDone && a.no == t.ActionNo:
 		return workers.Happened(term.PartGripper), true
 	case a.state == stateFailed && a.no == t.ActionNo:
 		return workers.NotBegun(t, "the marker failed and did not mark the part: "+a.reason), true
-	case a.state == stateOld:
+	case a.state == stateOld && a.no != t.ActionNo && !a.before(t.ActionNo):
 		return workers.NotBegun(t, a.older(t).Error()), true
 	case a.state == stateBusy && a.no != t.ActionNo:
 		return workers.NotBegun(t, fmt.Sprintf("the marker is busy with number %d", a.no)), true

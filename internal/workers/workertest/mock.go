@@ -203,7 +203,7 @@ func (m *Mock) begin(t workers.Task) error {
 		return errors.New("late")
 	case m.down || m.still:
 		return errors.New(m.shown().Error)
-	case m.kind != term.KindScanner && !term.NumberNewer(m.reading.Echo, t.ActionNo):
+	case m.kind != term.KindScanner && !term.MayBegin(m.reading.Echo, t.ActionNo):
 		return fmt.Errorf("number %d is not newer than %d", t.ActionNo, m.reading.Echo)
 	case refused:
 		return errors.New("refused")

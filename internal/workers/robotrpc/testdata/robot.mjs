@@ -14,8 +14,8 @@ const parts = new Set(remembered.parts); // numbers of the places that hold a pa
 const s = { echo: remembered.echo, busy: false, result: 'none', error: 0, partAt: 'unknown', position: 0, ready: true, seq: 0, bootId: `boot ${process.pid}` };
 const next = { refuse: false, deaf: false };
 
-// Serial numbers: b is newer than a when (b − a) mod 2³² lies in 1 … 2³¹ − 1.
-const newer = (b, a) => { const d = (b - a) >>> 0; return d >= 1 && d <= 0x7fffffff; };
+// Serial numbers: b is newer than a when (b − a) mod 2³² lies in 1 … 2³¹ − 1. Every number is newer than 0.
+const newer = (b, a) => { const d = (b - a) >>> 0; return a === 0 || d >= 1 && d <= 0x7fffffff; };
 const exists = (place) => place >= 1 && place <= 16 || place >= 101 && place <= 116 || place === 200;
 
 const client = mqtt.connect(broker, { protocolVersion: 5, clientId: `npm ${topic}`, clean: true });
