@@ -23,7 +23,7 @@ import (
 // The register map of docs/drivers.md is enough for somebody who has nothing else. proves C-5, C-12, C-13, C-15
 func TestCellOfAnotherLanguageMakesAnOrder(t *testing.T) {
 	t.Parallel()
-	js := cell(t, npm(t, "modbus-serial@8", "cell.mjs"))
+	js := world(t, npm(t, "modbus-serial@8", "cell.mjs"), "cell.mjs")
 	s := prepare(t)
 	s.start()
 	s.tellOnFailure(js)
@@ -158,9 +158,10 @@ func (s *site) tries(path, body string) bool {
 	return status == http.StatusOK
 }
 
-// javascriptCell is a running cell.mjs.
+// javascriptCell is a running cell.mjs or line.mjs.
 type javascriptCell struct {
 	t       testing.TB
+	script  string
 	in      io.Writer
 	answers chan cellLine
 	ports   map[string]int
@@ -185,13 +186,15 @@ type (
 			Code, From, To, Slot, Program int
 		}
 		Links      map[string]int
+		Holding    uint32 // the action in which the robot of line.mjs stands still
 		Violations []string
 	}
 )
 
-func cell(t testing.TB, dir string) *javascriptCell {
+func world(t testing.TB, dir, script string, args ...string) *javascriptCell {
 	t.Helper()
-	run := exec.Command("node", filepath.Join(dir, "cell.mjs"))
+	run := exec.Command("node", append([]string{filepath.Join(dir, script)}, args...)...)
+	run.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir) // a library keeps keys below them
 	run.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var faults bytes.Buffer
 	run.Stderr = &faults
@@ -200,7 +203,7 @@ func cell(t testing.TB, dir string) *javascriptCell {
 	out, err := run.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, run.Start())
-	js := &javascriptCell{t: t, in: in, answers: make(chan cellLine, 1)}
+	js := &javascriptCell{t: t, script: script, in: in, answers: make(chan cellLine, 1)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -219,7 +222,7 @@ func cell(t testing.TB, dir string) *javascriptCell {
 		_ = run.Process.Kill()
 		<-ended
 		if t.Failed() {
-			t.Logf("cell.mjs: %s", faults.String())
+			t.Logf("%s: %s", script, faults.String())
 		}
 	})
 	js.ports = js.next().Ports
@@ -230,11 +233,11 @@ func (js *javascriptCell) next() cellLine {
 	js.t.Helper()
 	select {
 	case l, more := <-js.answers:
-		require.True(js.t, more, "cell.mjs ended")
+		require.True(js.t, more, "%s ended", js.script)
 		require.Empty(js.t, l.Error)
 		return l
 	case <-time.After(patience):
-		js.t.Fatalf("cell.mjs said nothing within %s", patience)
+		js.t.Fatalf("%s said nothing within %s", js.script, patience)
 		return cellLine{}
 	}
 }

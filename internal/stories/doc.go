@@ -1,6 +1,6 @@
 // Package stories tells what Surehand promises as stories over its real edges: the shipped binary, a real
 // PostgreSQL, mosquitto under the shipped deploy/mosquitto.conf, and as devices the programs of others,
-// mosquitto_pub and mosquitto_sub, and once an npm client. It has tests only.
+// mosquitto_pub and mosquitto_sub, and npm programs. It has tests only.
 //
 // It owns one test for each sentence of the promise: what a device hears, what a person reads over HTTP, what a
 // kill leaves. It knows the product by wire, HTTP and exit code alone, so that a change of the contract fails

@@ -53,12 +53,12 @@ func TestDeviceOfAnotherLanguageIsUnderstood(t *testing.T) {
 	require.NoError(t, js.end())
 }
 
-// npm is a folder with an npm package and a script of testdata that uses it.
-func npm(t *testing.T, pkg, script string) string {
+// npm is a folder with npm packages and a script of testdata that uses them.
+func npm(t *testing.T, packages, script string) string {
 	t.Helper()
 	npmtest.Needed(t)
 	dir := t.TempDir()
-	_, err := npmtest.Install(dir, pkg, filepath.Join("testdata", script))
+	_, err := npmtest.Install(dir, packages, filepath.Join("testdata", script))
 	require.NoError(t, err)
 	return dir
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -33,14 +34,15 @@ func Needed(t testing.TB) {
 	}
 }
 
-// Install puts a package into a folder, and a script that uses it beside it: that is where node looks for packages. It
-// gives the script's path.
-func Install(folder, pkg, script string) (string, error) {
+// Install puts packages, with spaces between them, into a folder, and a script that uses them beside it: that is where node
+// looks for packages. It gives the script's path.
+func Install(folder, packages, script string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	install := exec.CommandContext(ctx, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefer-offline", "--omit=optional", "--prefix", folder, pkg)
+	args := []string{"install", "--no-save", "--no-audit", "--no-fund", "--prefer-offline", "--omit=optional", "--prefix", folder}
+	install := exec.CommandContext(ctx, "npm", append(args, strings.Fields(packages)...)...)
 	if out, err := install.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm install %s: %w: %s", pkg, err, out)
+		return "", fmt.Errorf("npm install %s: %w: %s", packages, err, out)
 	}
 	text, err := os.ReadFile(script)
 	if err != nil {

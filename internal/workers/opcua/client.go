@@ -5,15 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/gopcua/opcua/id"
 	"github.com/gopcua/opcua/ua"
-	"github.com/gopcua/opcua/uacp"
-	"github.com/gopcua/opcua/uasc"
 
 	"surehand/internal/workers"
 )
@@ -21,14 +18,9 @@ import (
 const (
 	// openWithin bounds the way to a session; each request on it is bounded by the time-out as well.
 	openWithin = 5 * time.Second
-	// channelLife is how long the keys of a channel last; the library renews them in time.
-	channelLife = time.Hour
 	// sessionLife is after which silence the server forgets a session that could not be closed: its sessions are few.
 	sessionLife = 10 * time.Second
 )
-
-// errNoAnswer: nothing came in time. The connection lives on, and a late answer is told apart by its request.
-var errNoAnswer = errors.New("no answer in time")
 
 // wrongValue: the server has answered, and what it said of a variable cannot be worked with.
 type wrongValue struct{ why string }
@@ -49,127 +41,100 @@ func newVariable(namespace uint16, name string, words int) variable {
 	return variable{id: ua.NewStringNodeID(namespace, name), name: name, words: words}
 }
 
-// client is one session on one secure channel, which is on one TCP connection. The library's own client on top of these
-// is not used: its Close can hang, it cannot be made to let go of the connection, and it mends sessions by itself.
+// client is one session on one channel. Only its close may be called from another goroutine, as the last thing.
 type client struct {
-	tcp     *uacp.Conn
-	channel *uasc.SecureChannel
-	token   *ua.NodeID // of the session; nil: none
-	timeout time.Duration
+	*channel
+	token *ua.NodeID // of the session; nil: none
 }
 
 // dial opens a session, without security and without a name.
 func dial(ctx context.Context, endpoint string, timeout, life time.Duration) (*client, error) {
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
-	tcp, err := (&uacp.Dialer{ClientACK: uacp.DefaultClientACK}).Dial(ctx, endpoint)
+	channel, err := connect(ctx, endpoint, timeout)
 	if err != nil {
 		return nil, plain(err)
 	}
-	channel, err := uasc.NewSecureChannel(endpoint, tcp, &uasc.Config{SecurityPolicyURI: ua.SecurityPolicyURINone, SecurityMode: ua.MessageSecurityModeNone,
-		Lifetime: uint32(channelLife / time.Millisecond), RequestTimeout: timeout}, make(chan error, 1))
-	if err != nil {
-		_ = tcp.Close()
-		return nil, plain(err)
+	c := &client{channel: channel}
+	over := context.AfterFunc(ctx, func() { _ = c.tcp.Close() })
+	if err = c.begin(endpoint, life); !over() && err == nil {
+		err = errNoAnswer
 	}
-	c := &client{tcp: tcp, channel: channel, timeout: timeout}
-	if err := c.begin(ctx, endpoint, life); err != nil {
+	if err != nil {
 		c.close()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *client) begin(ctx context.Context, endpoint string, life time.Duration) error {
-	if err := c.channel.Open(ctx); err != nil {
+func (c *client) begin(endpoint string, life time.Duration) error {
+	if err := c.hello(endpoint); err != nil {
+		return plain(err)
+	}
+	if err := c.open(ua.SecurityTokenRequestTypeIssue); err != nil {
 		return fmt.Errorf("open a channel without security: %w", plain(err))
 	}
 	nonce := make([]byte, 32)
 	_, _ = rand.Read(nonce) // it does not fail
-	session, err := ask[*ua.CreateSessionResponse](ctx, c, &ua.CreateSessionRequest{
+	r, err := c.ask(&ua.CreateSessionRequest{
 		ClientDescription: &ua.ApplicationDescription{ApplicationURI: "urn:surehand", ProductURI: "urn:surehand",
 			ApplicationName: ua.NewLocalizedText("Surehand"), ApplicationType: ua.ApplicationTypeClient},
 		EndpointURL: endpoint, SessionName: "Surehand", ClientNonce: nonce, RequestedSessionTimeout: float64(life / time.Millisecond),
-	})
+	}, id.CreateSessionResponse_Encoding_DefaultBinary)
 	if err != nil {
 		return fmt.Errorf("create a session: %w", err)
 	}
-	policy, offered := anonymous(session.ServerEndpoints)
+	token, policy, offered := r.session()
+	if r.broken {
+		return fmt.Errorf("create a session: %w", errBroken)
+	}
 	if !offered {
 		return errors.New("the server lets nobody in without security and without a name: allow policy None with anonymous users for this endpoint")
 	}
-	c.token = session.AuthenticationToken
-	_, err = ask[*ua.ActivateSessionResponse](ctx, c, &ua.ActivateSessionRequest{
+	c.token = token
+	_, err = c.ask(&ua.ActivateSessionRequest{
 		ClientSignature: &ua.SignatureData{}, UserTokenSignature: &ua.SignatureData{},
 		UserIdentityToken: ua.NewExtensionObject(&ua.AnonymousIdentityToken{PolicyID: policy}),
-	})
+	}, id.ActivateSessionResponse_Encoding_DefaultBinary)
 	if err != nil {
 		return fmt.Errorf("activate the session: %w", err)
 	}
 	return nil
 }
 
-// anonymous is the server's own name for "without a name". One that lists no endpoints is asked by the usual one.
-func anonymous(endpoints []*ua.EndpointDescription) (policy string, offered bool) {
-	if len(endpoints) == 0 {
-		return "Anonymous", true
-	}
-	for _, e := range endpoints {
-		if e == nil || e.SecurityMode != ua.MessageSecurityModeNone {
-			continue
-		}
-		for _, t := range e.UserIdentityTokens {
-			if t != nil && t.TokenType == ua.UserTokenTypeAnonymous {
-				return t.PolicyID, true
-			}
-		}
-	}
-	return "", false
-}
-
 // ask sends one request and waits for its answer, at most for the time-out.
-func ask[R ua.Response](ctx context.Context, c *client, request ua.Request) (answer R, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	err = c.channel.SendRequest(ctx, request, c.token, func(got ua.Response) error {
-		var is bool
-		if answer, is = got.(R); !is {
-			return fmt.Errorf("the server answered %T to %T", got, request)
-		}
-		return nil
-	})
-	return answer, plain(err)
+func (c *client) ask(request ua.Request, want uint32) (*reader, error) {
+	r, err := c.channel.ask(request, c.token, want)
+	return r, plain(err)
 }
 
 // namespace is the index that a namespace has on this server now.
-func (c *client) namespace(ctx context.Context, uri string) (uint16, error) {
-	values, err := c.values(ctx, ua.NewNumericNodeID(0, id.Server_NamespaceArray))
+func (c *client) namespace(uri string) (uint16, error) {
+	r, err := c.results(ua.NewNumericNodeID(0, id.Server_NamespaceArray))
 	if err != nil {
 		return 0, fmt.Errorf("read the namespaces: %w", err)
 	}
-	if all, is := content(values[0]).([]string); is && values[0].Status == ua.StatusOK {
-		for n, has := range all {
-			if has == uri {
-				return uint16(n), nil
-			}
-		}
+	all := r.value()
+	if r.broken {
+		return 0, fmt.Errorf("read the namespaces: %w", errBroken)
+	}
+	if n := slices.Index(all.texts, uri); n >= 0 && all.status == ua.StatusOK {
+		return uint16(n), nil
 	}
 	return 0, wrongValue{fmt.Sprintf("the server has no namespace %q: the machine's program is not there, or namespace in the plant file is wrong", uri)}
 }
 
-func (c *client) values(ctx context.Context, nodes ...*ua.NodeID) ([]*ua.DataValue, error) {
+// results asks for the values of nodes, and gives the answer where the first of them begins.
+func (c *client) results(nodes ...*ua.NodeID) (*reader, error) {
 	request := &ua.ReadRequest{MaxAge: 0, TimestampsToReturn: ua.TimestampsToReturnNeither} // MaxAge 0: as new as it can be had
 	for _, n := range nodes {
 		request.NodesToRead = append(request.NodesToRead, &ua.ReadValueID{NodeID: n, AttributeID: ua.AttributeIDValue, DataEncoding: &ua.QualifiedName{}})
 	}
-	answer, err := ask[*ua.ReadResponse](ctx, c, request)
+	r, err := c.ask(request, id.ReadResponse_Encoding_DefaultBinary)
 	if err != nil {
 		return nil, err
 	}
-	if len(answer.Results) != len(nodes) {
-		return nil, wrongValue{fmt.Sprintf("the server answered %d values to a read of %d", len(answer.Results), len(nodes))}
-	}
-	return answer.Results, nil
+	return r, r.results("values", len(nodes))
 }
 
 // read reads variables in one request and strings their words together.
@@ -178,12 +143,16 @@ func (c *client) read(variables []variable) (words []uint16, err error) {
 	for n, v := range variables {
 		nodes[n] = v.id
 	}
-	values, err := c.values(context.Background(), nodes...)
+	r, err := c.results(nodes...)
 	if err != nil {
 		return nil, err
 	}
-	for n, v := range variables {
-		of, err := v.wordsOf(values[n])
+	for _, v := range variables {
+		got := r.value()
+		if r.broken {
+			return nil, errBroken
+		}
+		of, err := v.wordsOf(got)
 		if err != nil {
 			return nil, err
 		}
@@ -192,32 +161,17 @@ func (c *client) read(variables []variable) (words []uint16, err error) {
 	return words, nil
 }
 
-func content(d *ua.DataValue) any {
-	if d == nil || d.Value == nil {
-		return nil
-	}
-	return d.Value.Value()
-}
-
 // wordsOf takes good values only: an uncertain one may be the last that a server had of a machine that is gone.
-func (v variable) wordsOf(d *ua.DataValue) ([]uint16, error) {
-	if d != nil && d.Status != ua.StatusOK {
-		return nil, wrongValue{fmt.Sprintf("%s: %s", v.name, said(d.Status))}
+func (v variable) wordsOf(got value) ([]uint16, error) {
+	switch {
+	case got.status != ua.StatusOK:
+		return nil, wrongValue{fmt.Sprintf("%s: %s", v.name, said(got.status))}
+	case got.words == nil || got.array != v.array:
+		return nil, wrongValue{fmt.Sprintf("%s: is %s; it must be %s", v.name, got, v.kind())}
+	case len(got.words) != v.words && !(v.grows && len(got.words) > v.words):
+		return nil, wrongValue{fmt.Sprintf("%s: has %d words; it must be %s", v.name, len(got.words), v.kind())}
 	}
-	switch words := content(d).(type) {
-	case uint16:
-		if !v.array {
-			return []uint16{words}, nil
-		}
-	case []uint16:
-		if v.array && (len(words) == v.words || v.grows && len(words) > v.words) {
-			return words[:v.words], nil
-		}
-		if v.array {
-			return nil, wrongValue{fmt.Sprintf("%s: has %d words; it must be %s", v.name, len(words), v.kind())}
-		}
-	}
-	return nil, wrongValue{fmt.Sprintf("%s: is %s; it must be %s", v.name, kindOf(d), v.kind())}
+	return got.words[:v.words], nil
 }
 
 func (v variable) kind() string {
@@ -225,17 +179,6 @@ func (v variable) kind() string {
 		return fmt.Sprintf("UInt16[%d]", v.words)
 	}
 	return "UInt16"
-}
-
-func kindOf(d *ua.DataValue) string {
-	if content(d) == nil {
-		return "empty"
-	}
-	kind := strings.TrimPrefix(d.Value.Type().String(), "TypeID")
-	if d.Value.Has(ua.VariantArrayValues) {
-		kind += " as an array"
-	}
-	return kind
 }
 
 // write writes whole variables in one request.
@@ -254,15 +197,19 @@ func (c *client) write(variables []variable, words [][]uint16) error {
 		request.NodesToWrite = append(request.NodesToWrite, &ua.WriteValue{NodeID: v.id, AttributeID: ua.AttributeIDValue,
 			Value: &ua.DataValue{EncodingMask: ua.DataValueValue, Value: made}})
 	}
-	answer, err := ask[*ua.WriteResponse](context.Background(), c, request)
+	r, err := c.ask(request, id.WriteResponse_Encoding_DefaultBinary)
 	if err != nil {
 		return err
 	}
-	if len(answer.Results) != len(variables) {
-		return wrongValue{fmt.Sprintf("the server answered %d results to a write of %d", len(answer.Results), len(variables))}
+	if err := r.results("results", len(variables)); err != nil {
+		return err
 	}
-	for n, v := range variables {
-		if status := answer.Results[n]; status != ua.StatusOK { // also "completes later": it is not there yet
+	for _, v := range variables {
+		status := ua.StatusCode(r.word())
+		if r.broken {
+			return errBroken
+		}
+		if status != ua.StatusOK { // also "completes later": it is not there yet
 			return wrongValue{fmt.Sprintf("write %s: %s", v.name, said(status))}
 		}
 	}
@@ -272,13 +219,10 @@ func (c *client) write(variables []variable, words [][]uint16) error {
 // close returns at once. The session is closed where the server answers; the connection is let go of in any case.
 func (c *client) close() {
 	go func() {
-		enough := time.AfterFunc(2*c.timeout, func() { _ = c.tcp.Close() })
-		defer enough.Stop()
 		if c.token != nil {
-			_, _ = ask[*ua.CloseSessionResponse](context.Background(), c, &ua.CloseSessionRequest{DeleteSubscriptions: true})
+			_, _ = c.ask(&ua.CloseSessionRequest{DeleteSubscriptions: true}, id.CloseSessionResponse_Encoding_DefaultBinary)
 		}
-		_ = c.channel.Close()
-		_ = c.tcp.Close()
+		c.channel.close()
 	}()
 }
 
@@ -292,18 +236,11 @@ func said(s ua.StatusCode) string {
 // plain says an error in words that are the same at every attempt: see workers.Plain.
 func plain(err error) error {
 	var op *net.OpError
-	var status ua.StatusCode
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &op):
-		return workers.Plain(err)
-	case errors.Is(err, ua.StatusBadTimeout), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &op) && errors.Is(err, net.ErrClosed): // by us, because it took too long
 		return errNoAnswer
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), "->"): // the library may have flattened a network error
-		return errors.New("the connection was lost")
-	case errors.As(err, &status):
-		return errors.New(said(status))
 	}
 	return workers.Plain(err)
 }

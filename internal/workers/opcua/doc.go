@@ -1,6 +1,6 @@
 // Package opcua carries the two blocks of the handshake over OPC UA, as variables of one machine (docs/drivers.md).
 //
-// It owns the client library (client.go, nothing else imports it), the session, and what a value must be to count. One
+// It owns the client library (nothing else imports it), channel and session, and what a value must be to count. One
 // value of OPC UA is read and written as a whole, so an array keeps together what belongs together, which a node for each
 // word would not. go and done_ack are nodes of their own: a write of go that comes late carries no number, and the
 // withdrawal of the handshake depends on that.
@@ -13,6 +13,7 @@
 // It must never repeat a request, mend a session by itself, use an index of a namespace on another connection than the
 // one it was read on, or take a value whose status is not good. It must never wait for a server that closes slowly.
 //
-// It cannot defend itself against everything: the library takes messages apart in a goroutine of its own, and a length
-// that no honest server sends ends the process there. A restart of the process repeats no action.
+// The library encodes requests and names statuses. The channel (channel.go) and what takes answers apart (answer.go) are
+// our own: the library decodes in a goroutine that nobody can guard, and believes the lengths it is sent, so a server could
+// end the process. Here an answer that cannot be read is an error, and costs the connection.
 package opcua

@@ -1,6 +1,7 @@
 package opcua_test
 
 import (
+	"encoding/binary"
 	"io"
 	"net"
 	"sync"
@@ -8,14 +9,16 @@ import (
 	"time"
 )
 
-// proxy stands between the driver and a server, and knows nothing of what it passes on.
+// proxy stands between the driver and a server. What it passes on to the server it knows nothing of; of what comes back it
+// knows where a chunk ends.
 type proxy struct {
 	server   string
 	listener net.Listener
 
 	mu     sync.Mutex
-	down   bool // ends connections at once
-	silent bool // takes everything and passes nothing on, on every connection that there is or will be
+	down   bool                      // ends connections at once
+	silent bool                      // takes everything and passes nothing on, on every connection that there is or will be
+	alter  func(chunk []byte) []byte // what becomes of a chunk on its way to the driver; nil: it stays
 	open   map[net.Conn]bool
 	taken  int // connections
 	change chan struct{}
@@ -132,10 +135,35 @@ func (p *proxy) join(client net.Conn) {
 	}
 	defer p.leave(server)
 	go func() {
-		p.pass(client, server)
+		p.answers(client, server)
 		_ = client.Close()
 	}()
 	p.pass(server, client)
+}
+
+// answers passes on chunk by chunk, and alters them if somebody wants that.
+func (p *proxy) answers(to, from net.Conn) {
+	for silent := false; ; {
+		chunk := make([]byte, 8)
+		if _, err := io.ReadFull(from, chunk); err != nil {
+			return
+		}
+		chunk = append(chunk, make([]byte, binary.LittleEndian.Uint32(chunk[4:])-8)...)
+		if _, err := io.ReadFull(from, chunk[8:]); err != nil {
+			return
+		}
+		var alter func([]byte) []byte
+		p.set(func() { silent, alter = silent || p.silent, p.alter })
+		if silent {
+			continue
+		}
+		if alter != nil {
+			chunk = alter(chunk)
+		}
+		if _, err := to.Write(chunk); err != nil {
+			return
+		}
+	}
 }
 
 // pass copies until either side ends, or for good into nothing once the proxy has fallen silent.

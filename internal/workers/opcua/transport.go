@@ -40,7 +40,7 @@ func (t Transport) Open(ctx context.Context, b handshake.Blocks) (handshake.Conn
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := c.namespace(ctx, t.c.Namespace)
+	namespace, err := c.namespace(t.c.Namespace)
 	if err != nil {
 		c.close()
 		return nil, err
