@@ -9,12 +9,13 @@ import { t } from "./texts.js";
 const noticesKept = 3;
 const acceptedShownFor = 5000;
 
+const underWay = new Map(); // writes that wait for their answer
 const notices = []; // newest first: {id, outcome, what, again}
 let nextNotice = 1;
 let sheet = null; // the one question that is open
 
 // control is a button that changes something.
-export function control(label, onclick, { kind = "", off = false, key, title } = {}) {
+export function control(label, onclick, { kind = "", off = false, key, title, outside = false } = {}) {
   return h(
     "button",
     {
@@ -22,17 +23,24 @@ export function control(label, onclick, { kind = "", off = false, key, title } =
       key,
       title,
       class: "control " + kind,
-      disabled: off || !mayWrite(),
+      disabled: off || !mayWrite(outside),
       onclick: () => {
-        if (mayWrite()) onclick();
+        if (mayWrite(outside)) onclick();
       },
     },
     label,
   );
 }
 
-// perform sends one write and shows what becomes of it. what is the write in words.
-export async function perform(what, path, body, options = {}) {
+// perform sends one write and shows what becomes of it. what is the write in words. The same one is not sent again while
+// its answer is waited for: a finger taps twice sooner than the button is drawn anew.
+export function perform(what, path, body, options = {}) {
+  const same = path + " " + JSON.stringify(body || {});
+  if (!underWay.has(same)) underWay.set(same, carryOut(what, path, body, options).finally(() => underWay.delete(same)));
+  return underWay.get(same);
+}
+
+async function carryOut(what, path, body, options) {
   const notice = { id: nextNotice++, what, outcome: { kind: "pending" } };
   notices.unshift(notice);
   notices.length = Math.min(notices.length, noticesKept);
@@ -40,13 +48,14 @@ export async function perform(what, path, body, options = {}) {
   const outcome = await send(path, body, options);
   notice.outcome = outcome;
   // The same request with the same key is the same request: the server answers with what became of it, and does it
-  // only if it never came. Only a person may ask so, and only while the page is live.
-  if (outcome.kind === "unknown")
+  // only if it never came. Only a person may ask so, and only while the page is live. The demo's plant knows no keys.
+  if (options.outside) notice.unknown = t.lab.noAnswer(what);
+  else if (outcome.kind === "unknown")
     notice.again = () => {
       dismiss(notice);
       return perform(what, path, body, { ...options, key: outcome.key });
     };
-  if (outcome.kind === "accepted" || outcome.kind === "under_way") setTimeout(() => dismiss(notice), acceptedShownFor);
+  if (outcome.kind === "accepted" || outcome.kind === "under_way" || (options.outside && outcome.kind === "unknown")) setTimeout(() => dismiss(notice), acceptedShownFor);
   changed(true);
   return outcome;
 }
@@ -57,7 +66,7 @@ function dismiss(notice) {
   changed();
 }
 
-function noticeText({ what, outcome: o }) {
+function noticeText({ what, unknown, outcome: o }) {
   switch (o.kind) {
     case "accepted":
       return t.act.accepted(what);
@@ -70,7 +79,7 @@ function noticeText({ what, outcome: o }) {
     case "not_sent":
       return t.act.notSent(what);
     case "unknown":
-      return t.act.unknown(what);
+      return unknown || t.act.unknown(what);
   }
   return what + ": " + t.act.pending;
 }

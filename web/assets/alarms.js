@@ -43,8 +43,8 @@ function alarm(a) {
       { class: "grow" },
       h("b", null, word(t.alarms.kind, a.kind)),
       " ",
-      h("span", { class: "small" }, a.subject.replace(/^(equipment|job):/, "")),
-      h("div", null, a.text),
+      h("span", { class: "small" }, subject(a)),
+      h("div", null, inWords(a.text)),
       h(
         "div",
         { class: "small" },
@@ -62,7 +62,7 @@ function alarm(a) {
       fresh
         ? control(
             t.alarms.acknowledge,
-            () => perform(t.alarms.acknowledge + ": " + word(t.alarms.kind, a.kind), "/alarms/" + encodeURIComponent(a.id) + "/acknowledge", {}),
+            () => perform(t.alarms.acknowledge + ": " + word(t.alarms.kind, a.kind) + " " + subject(a), "/alarms/" + encodeURIComponent(a.id) + "/acknowledge", {}),
             { key: "ack" },
           )
         : null,
@@ -72,9 +72,19 @@ function alarm(a) {
   );
 }
 
+function subject(a) {
+  return a.subject.replace(/^(equipment|job):/, "");
+}
+
+// inWords says the finding that a text begins with as the questions do.
+function inWords(text) {
+  const [code] = text.split(":", 1);
+  return Object.hasOwn(t.finding, code) ? t.finding[code] + text.slice(code.length) : text;
+}
+
 function shelve(a) {
   ask({
-    title: t.alarms.shelve + ": " + word(t.alarms.kind, a.kind),
+    title: t.alarms.shelve + ": " + word(t.alarms.kind, a.kind) + " " + subject(a),
     effect: t.alarms.shelveEffect,
     confirm: t.alarms.shelve,
     path: "/alarms/" + encodeURIComponent(a.id) + "/shelve",
@@ -87,7 +97,7 @@ function shelve(a) {
 
 function unshelve(a) {
   ask({
-    title: t.alarms.unshelve + ": " + word(t.alarms.kind, a.kind),
+    title: t.alarms.unshelve + ": " + word(t.alarms.kind, a.kind) + " " + subject(a),
     effect: t.alarms.unshelveEffect,
     confirm: t.alarms.unshelve,
     path: "/alarms/" + encodeURIComponent(a.id) + "/shelve",

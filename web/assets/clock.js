@@ -3,6 +3,7 @@
 
 let offset = 0; // milliseconds that the server is ahead of this machine
 let stopped = 0; // when the page ceased to be live; 0: it is live
+const reasons = new Set(); // why it is not
 
 // heard takes the server's time from a message that has just come.
 export function heard(serverTime) {
@@ -15,12 +16,15 @@ export function time() {
   return Date.now() + offset;
 }
 
-// stop and go: while the page is not live every age in it stands still. One that counts on would look alive.
-export function stop() {
+// stop and go: while there is a reason why the page is not live every age in it stands still. One that counts on would
+// look alive.
+export function stop(reason) {
+  reasons.add(reason);
   stopped = stopped || time();
 }
-export function go() {
-  stopped = 0;
+export function go(reason) {
+  reasons.delete(reason);
+  if (reasons.size === 0) stopped = 0;
 }
 
 // now is the time that the page shows.

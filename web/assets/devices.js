@@ -198,7 +198,7 @@ function setters(e) {
   const c = limits(e);
   const set = (v) => () =>
     ask({
-      title: t.devices.write + ": " + e.id,
+      title: t.devices.write + ": " + e.id + " = " + show(v, e.spec.unit),
       effect: t.devices.sendEffect(e.id, show(v, e.spec.unit)),
       confirm: show(v, e.spec.unit),
       path: "/commands",

@@ -67,20 +67,21 @@ function count(id, to, kind, n, text) {
   return h("a", { class: "count" + (n ? " on count-" + kind : ""), id, href: "#" + to, "data-count": String(n) }, n ? shape(kind) : null, text);
 }
 
-function bannerOf(l) {
-  const s = health();
+function bannerOf(l, active) {
+  const s = health(),
+    dead = active === "lab" ? t.lab.stillWorks : t.link.dead;
   if (!l.live) return [l.state, t.link[l.state + "Banner"](span(l.age)), t.link.dead];
   const at = wall(s.since + (time() - Date.now())),
     age = span(Date.now() - s.since);
   switch (s.kind) {
     case "database":
-      return ["database", t.health.databaseBanner(at, age), t.link.dead];
+      return ["database", t.health.databaseBanner(at, age), dead];
     case "loop":
-      return ["loop", t.health.loopBanner(at, age), t.link.dead];
+      return ["loop", t.health.loopBanner(at, age), dead];
     case "silent":
-      return ["silent", t.health.silentBanner(at, age), t.link.dead];
+      return ["silent", t.health.silentBanner(at, age), dead];
     case "starting":
-      return ["starting", t.health.startingBanner(age), t.link.dead];
+      return ["starting", t.health.startingBanner(age), dead];
   }
   if (s.kind === "ok" && Object.keys(s.broker).length && brokerDown().length) return ["broker", t.health.brokerBanner(brokerDown().join(", ")), ""];
   return null;
@@ -114,7 +115,7 @@ export function view(sections, active) {
     count("new-alarms", "alarms", "alarm", fresh, t.counts.alarms(fresh)),
     h("time", { class: "clock" }, wall(time())),
   ]);
-  const banner = bannerOf(l);
+  const banner = bannerOf(l, active);
   patch(
     document.getElementById("banner"),
     banner

@@ -1,15 +1,17 @@
-// Asks the service every second and a half whether it can decide: the stream may live while the database is away or the
+// Asks the service every second whether it can decide: the stream may live while the database is away or the
 // loop stands still. What it says is shown above everything and stops every control.
 
 import { link, onEvent, onLink } from "./stream.js";
+import { go, stop } from "./clock.js";
 import { blockWhen } from "./requests.js";
 import { changed } from "./paint.js";
 
-const every = 1500;
-const answerWithin = 1200; // shorter than the pace, so that no two questions overlap
-const quietAfter = 4500; // three questions without an answer
+const every = 1000;
+const answerWithin = 900; // shorter than the pace, so that no two questions overlap
+const silentAfter = 2; // questions without an answer: the page says so within three seconds
 
-const state = { kind: "unknown", since: 0, epoch: 0, broker: {}, answeredAt: 0 };
+const state = { kind: "unknown", since: 0, epoch: 0, broker: {}, missed: 0 };
+let asking = false;
 
 // health is what is known: kind is ok, database, loop, starting, silent or unknown; since is in local milliseconds.
 export function health() {
@@ -18,6 +20,8 @@ export function health() {
 
 function become(kind) {
   if (kind === state.kind) return;
+  if (kind === "ok") go("health");
+  else stop("health"); // what is shown may be old, so its ages stand still
   state.kind = kind;
   state.since = Date.now();
   changed(true);
@@ -32,27 +36,34 @@ function judge(ready) {
 }
 
 async function ask() {
+  if (asking) return;
+  asking = true;
   try {
     const response = await fetch("/readyz", { signal: AbortSignal.timeout(answerWithin), cache: "no-store" });
     const ready = await response.json();
-    state.answeredAt = performance.now();
+    state.missed = 0;
     if (ready.epoch) state.epoch = ready.epoch;
     become(judge(ready));
   } catch {
-    if (link().live && performance.now() - state.answeredAt > quietAfter) become("silent");
+    if (link().live && ++state.missed >= silentAfter) become("silent");
   }
+  asking = false;
 }
 
 export function start() {
   // Until the service has said that it is ready nothing may be tapped: unknown blocks too.
   blockWhen(() => state.kind !== "ok");
+  stop("health");
   onEvent((name, data) => {
     if (data.epoch) state.epoch = data.epoch;
-    if (data.links) state.broker = data.links;
+    if (data.links) {
+      state.broker = data.links;
+      changed();
+    }
   });
   onLink((now) => {
     if (now.live) {
-      state.answeredAt = performance.now();
+      state.missed = 0;
       ask();
     } else become("unknown"); // what was so before a silence has to be said again before anything may be tapped
   });

@@ -64,7 +64,7 @@ export function view() {
 function fault(f) {
   const set = (on) => async () => {
     await perform(
-      f.label + (f.kind === "switch" ? ": " + (on ? t.lab.on : t.lab.off) : ""),
+      f.group + ", " + f.label + (f.kind === "switch" ? ": " + (on ? t.lab.on : t.lab.off) : ""),
       "/lab/faults/" + encodeURIComponent(f.id),
       { on },
       { outside: true },
@@ -77,7 +77,7 @@ function fault(f) {
     { key: f.id, class: "fault row", "data-fault": f.id, "data-on": String(f.on) },
     h("div", { class: "grow" }, f.label, f.on ? h("div", null, sign("warning", t.lab.on, { class: "strong" })) : null),
     f.kind === "once"
-      ? control(t.lab.once, set(true), { key: "once" })
-      : control(f.on ? t.lab.switchOff : t.lab.switchOn, set(!f.on), { key: "switch" }),
+      ? control(t.lab.once, set(true), { key: "once", outside: true })
+      : control(f.on ? t.lab.switchOff : t.lab.switchOn, set(!f.on), { key: "switch", outside: true }),
   );
 }

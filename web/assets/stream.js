@@ -1,15 +1,16 @@
 // Owns the event stream and with it the one question that everything else depends on: is this page live?
 //
 //   connecting  nothing has been heard yet
-//   live        an event within the last three seconds; the server beats each second
-//   stale       the connection stands, but nothing has come for three seconds: the service is frozen, or the line is cut
+//   live        an event within the last two and a half seconds; the server beats each second
+//   stale       the connection stands, but nothing has come for so long: the service is frozen, or the line is cut
 //   lost        the connection is gone; the browser tries again
 //
 // What the page does about it is for others: they listen with onLink and onEvent.
 
 import { go, heard, stop } from "./clock.js";
 
-const silence = 3000; // without a sign of life for so long nothing here is live
+const silence = 2500; // without a sign of life for so long nothing here is live: three seconds are the promise, looking and drawing are part of them
+const lookEvery = 100;
 const reopenAfter = 10000; // a connection that is silent for so long is given up: its line may be cut without a word
 const tryAgainAfter = 1000; // after an answer that the browser itself gives up on, such as 503 while the service starts
 const restAfter = 60000; // a page that nobody sees gives its connection back: a browser has six for all its pages
@@ -40,8 +41,8 @@ export function onEvent(listener) {
 function become(next) {
   if (next === state) return;
   state = next;
-  if (next === "live") go();
-  else stop();
+  if (next === "live") go("link");
+  else stop("link");
   for (const listener of linkListeners) listener(link());
 }
 
@@ -93,7 +94,7 @@ function seenOrNot() {
 
 export function start() {
   open();
-  setInterval(look, 200);
+  setInterval(look, lookEvery);
   document.addEventListener("visibilitychange", seenOrNot);
   window.addEventListener("pageshow", look);
 }

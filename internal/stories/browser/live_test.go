@@ -100,8 +100,22 @@ func TestAMachineThatIsCutOff(t *testing.T) {
 
 	p.goes("alarms")
 	p.reads("[data-kind='equipment_offline']", "FIRST OUT")
-	p.taps("[data-kind='equipment_offline']", "Acknowledge")
+	p.tapsTwice("[data-kind='equipment_offline']", "Acknowledge")
 	p.reads("#new-alarms", "0 new alarms")
+	p.sees("[data-kind='equipment_offline'] [data-state='acknowledged']")
+	require.Equal(t, 1, s.logged("AckAlarm"), "a finger that taps twice sends once")
+
+	// Shelved, with a reason, it is put aside with who and why, and can be brought back before its time.
+	p.taps("[data-kind='equipment_offline']", "Shelve")
+	p.taps("#sheet", "1 hour")
+	require.True(t, value[bool](p, `document.querySelector("#sheet .main").disabled`), "a reason is needed")
+	p.taps("#sheet .reason", "Known, repair is ordered")
+	p.taps("#sheet .buttons", "Shelve")
+	p.reads("[data-kind='equipment_offline']", "shelved until")
+	p.reads("[data-kind='equipment_offline']", "Known, repair is ordered")
+	p.taps("[data-kind='equipment_offline']", "Bring back")
+	p.taps("#sheet .reason", "I looked")
+	p.taps("#sheet .buttons", "Bring back")
 	p.sees("[data-kind='equipment_offline'] [data-state='acknowledged']")
 
 	require.NoError(t, s.plant.Machine("mill").Restore())

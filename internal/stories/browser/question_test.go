@@ -69,6 +69,27 @@ func TestAnAnswerToAnOldQuestionIsRefusedWithTheNewOne(t *testing.T) {
 	p.reads("#open-questions", "0 questions")
 }
 
+// A part failed its inspection: a person says what it is, and it goes on or out.
+func TestAPartThatFailedIsJudged(t *testing.T) {
+	s := newSite(t)
+	p := s.open("questions")
+	p.live()
+	s.plant.Machine("mill").SetFaults(line.MachineFaults{FailPart: 1, Strikes: 2})
+	s.begin("WO-1", 2)
+	for _, one := range []struct{ answer, words string }{{"good", "The part is good"}, {"scrap", "Scrap the part"}} {
+		p.sees("[data-kind='judgement']")
+		p.reads("[data-kind='judgement'] h2", "failed its inspection")
+		id := value[string](p, `document.querySelector("[data-kind='judgement']").dataset.question`)
+		card := "[data-question='" + id + "']"
+		p.taps(card+" [data-answer='"+one.answer+"']", one.words)
+		p.taps(card+" .confirmation .choices", "I looked")
+		p.taps(card+" .confirmation", "Confirm: "+one.words)
+		p.until("it is answered", `!document.querySelector(`+quote(card)+`)`)
+	}
+	p.goes("orders/WO-1")
+	p.reads("[data-order='WO-1']", "1 good of 2 · 1 scrap")
+}
+
 // block lets the browser refuse what is open, or no more, as a network does that loses some of what passes.
 func block(t *testing.T, p *tab, refused bool) {
 	t.Helper()

@@ -55,7 +55,7 @@ func newSite(t *testing.T) *site {
 		Dock: line.Row{First: dockFirst, Count: 6}, Buffer: line.Row{First: bufferFirst, Count: 8}, Exit: exitPlace,
 		Robot: line.RobotOptions{MoveTime: 150 * time.Millisecond},
 		Machines: []line.MachineOptions{{Name: "lathe", First: latheFirst, CycleTime: 300 * time.Millisecond},
-			{Name: "mill", First: millFirst, Slots: 2, CycleTime: 300 * time.Millisecond}},
+			{Name: "mill", First: millFirst, Slots: 2, CycleTime: 300 * time.Millisecond, Inspects: true}},
 	})
 	require.NoError(t, err)
 	t.Cleanup(s.plant.Close)

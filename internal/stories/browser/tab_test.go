@@ -28,6 +28,12 @@ type tab struct {
 // open opens the page of a site and listens to its console from its first word on.
 func (s *site) open(hash string) *tab {
 	s.t.Helper()
+	return s.openAt(s.Listen, hash)
+}
+
+// openAt opens the page at another address of the site.
+func (s *site) openAt(address, hash string) *tab {
+	s.t.Helper()
 	if chrome.err != nil {
 		s.t.Skip("NO BROWSER: ", chrome.err)
 	}
@@ -50,7 +56,7 @@ func (s *site) open(hash string) *tab {
 		p.read.Wait()
 		require.Empty(s.t, p.faults, "the page's console")
 	})
-	require.NoError(s.t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate("http://"+s.Listen+"/#"+hash)))
+	require.NoError(s.t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate("http://"+address+"/#"+hash)))
 	return p
 }
 
@@ -134,6 +140,14 @@ func (p *tab) taps(within, words string) {
 	// The mark lets one be found whose words are not of its own; it is taken off with the next tap.
 	value[chromedp.Void](p, `void (document.querySelectorAll("[data-tap]").forEach((b) => b.removeAttribute("data-tap")), `+find+`.setAttribute("data-tap", ""))`)
 	require.NoError(p.t, chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS("[data-tap]"), chromedp.NodeVisible)))
+}
+
+// tapsTwice taps a control a second time before the page can have drawn what the first tap did.
+func (p *tab) tapsTwice(within, words string) {
+	p.t.Helper()
+	find := fmt.Sprintf(`[...document.querySelectorAll(%s)].find((b) => b.textContent.includes(%s) && !b.disabled)`, quote(within+" button"), quote(words))
+	p.until("the control works", find)
+	value[chromedp.Void](p, `void ((b) => { b.click(); b.click(); })(`+find+`)`)
 }
 
 // types types into the first input within an element.
