@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -64,6 +66,6 @@ func TestTheLabPanel(t *testing.T) {
 func withLab(s *site, plant *lab.Plant) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/lab/", http.StripPrefix("/lab", plant.Handler()))
-	mux.Handle("/", &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: s.Listen}) }})
+	mux.Handle("/", &httputil.ReverseProxy{ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: s.Listen}) }})
 	return mux
 }

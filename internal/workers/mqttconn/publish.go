@@ -17,25 +17,45 @@ import (
 //   - not_sent: surely, since nothing was written, or the broker says that it did not take it;
 //   - unknown: written in whole or in part, and no PUBACK.
 func (c *Connection) Publish(ctx context.Context, build func() (*packets.Publish, string)) workers.Result {
-	if why := c.place(ctx); why != "" {
-		return workers.NotSent(why)
-	}
-	answer := make(chan packets.ControlPacket, 1)
-	result, wait := c.writePublish(build, answer)
-	if !wait {
-		return result
-	}
 	late := time.NewTimer(c.o.PacketTimeout)
 	defer late.Stop()
-	select {
-	case p := <-answer:
-		return judge(p)
-	case <-ctx.Done():
-		return workers.Unknown("given up before the broker acknowledged it")
-	case <-late.C:
+	r, timely := c.publish(ctx, build, late)
+	if !timely {
 		// A live broker acknowledges in milliseconds. A new connection also gives the place back.
 		c.cut()
-		return workers.Unknown("the broker did not acknowledge it in time")
+	}
+	return r
+}
+
+// PublishBehind writes one packet, once, on a connection on which much may come in: its PUBACK waits behind all of that,
+// so it is waited for as long as the connection lives. That a broker says nothing at all is the keepalive's to find.
+func (c *Connection) PublishBehind(ctx context.Context, p *packets.Publish) workers.Result {
+	r, _ := c.publish(ctx, func() (*packets.Publish, string) { return p, "" }, nil)
+	return r
+}
+
+// publish is both; late is begun anew once the packet is written, nil: never late.
+func (c *Connection) publish(ctx context.Context, build func() (*packets.Publish, string), late *time.Timer) (r workers.Result, timely bool) {
+	if why := c.place(ctx); why != "" {
+		return workers.NotSent(why), true
+	}
+	answer := make(chan packets.ControlPacket, 1)
+	r, wait := c.writePublish(build, answer)
+	if !wait {
+		return r, true
+	}
+	var over <-chan time.Time
+	if late != nil {
+		late.Reset(c.o.PacketTimeout)
+		over = late.C
+	}
+	select {
+	case p := <-answer:
+		return judge(p), true
+	case <-ctx.Done():
+		return workers.Unknown("given up before the broker acknowledged it"), true
+	case <-over:
+		return workers.Unknown("the broker did not acknowledge it in time"), false
 	}
 }
 

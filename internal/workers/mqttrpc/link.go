@@ -123,7 +123,7 @@ func (l *link) untilDrained(ctx context.Context, c *connection) {
 	for {
 		p := &packets.Publish{Topic: l.marker, QoS: 1, Payload: []byte(c.token),
 			Properties: &packets.Properties{MessageExpiry: &expiry}}
-		r := c.Publish(ctx, func() (*packets.Publish, string) { return p, "" })
+		r := c.PublishBehind(ctx, p)
 		if r.Why != "" && ctx.Err() == nil {
 			l.driver.options.Count("mqtt_marker_failed", string(l.name))
 			l.driver.options.Log.Warn("the marker was not taken by the broker", "link", l.name, "error", r.Why)
