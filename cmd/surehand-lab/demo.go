@@ -91,7 +91,7 @@ func (d *demo) world(ctx context.Context) error {
 	if d.plant, err = lab.Start(o); err != nil {
 		return err
 	}
-	d.ends = append(d.ends, func() error { d.plant.Close(); return nil })
+	d.ends = append(d.ends, d.plant.Close)
 	if d.mosquitto != nil {
 		d.plant.Add(lab.Fault{ID: "kill:broker", Group: "Broker", Label: "kill -9, started again at once", Kind: lab.Once}, func(bool) error {
 			again, cancel := context.WithTimeout(ctx, 10*time.Second)

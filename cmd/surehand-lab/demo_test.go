@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -145,26 +146,66 @@ func (r *run) completed() (n int) {
 	return n
 }
 
-// operate answers what is asked, by what the machines suggest, and confirms a recovery, until parts are completed again.
+var between = regexp.MustCompile(`from (.+) to .+`)
+
+// looked is what a person says who goes and looks where the parts are; empty: nothing yet.
+func looked(kind, record, world string, offered map[string]bool) string {
+	var words []string
+	switch kind {
+	case "action_unknown":
+		words = []string{"done"}
+		if m := between.FindStringSubmatch(record); m != nil && standsAt(m[1], world) {
+			words = []string{"not_done"}
+		} else if strings.Contains(world, " gripper: ") {
+			words = []string{"in_gripper", "done"}
+		}
+	case "machine_not_running": // what stood in a machine when it lost its power was not finished
+		words = []string{"restart"}
+	case "step_overdue":
+		words = []string{"wait"}
+	case "action_failed":
+		words = []string{"retry"}
+	case "judgement":
+		words = []string{"scrap"}
+	}
+	for _, w := range words {
+		if offered[w] {
+			return w
+		}
+	}
+	return ""
+}
+
+// standsAt tells whether the world shows a part at a place of the record: "buffer place 3" is "buffer 3 (23)" there, "mill:2" "mill slot 2 (42)".
+func standsAt(place, world string) bool {
+	name := strings.NewReplacer(" place ", " ", ":", " slot ").Replace(place)
+	return strings.Contains(world, " "+name+" (")
+}
+
+// operate answers what is asked, by what the machines suggest and what a look shows, and confirms a recovery, until parts are completed again.
 func (r *run) operate(binary string) {
 	r.t.Helper()
 	target := r.completed() + 6
 	r.until("parts are completed again", func() bool {
 		var asked struct {
 			Items []struct {
-				ID, Hash, Kind, Suggested string
-				Version                   int64
-				Answers                   []struct{ Word string }
+				ID, Hash, Kind, Suggested, Record string
+				Version                           int64
+				Answers                           []struct{ Word string }
 			}
 		}
 		r.get("/api/v1/manual-actions", &asked)
 		for _, q := range asked.Items {
-			word := q.Suggested
+			offered := map[string]bool{}
 			for _, a := range q.Answers {
-				// What stood in a machine when it lost its power was not finished.
-				if word == "" && a.Word != "finished" {
-					word = a.Word
-				}
+				offered[a.Word] = true
+			}
+			word := q.Suggested
+			if word == "" {
+				word = looked(q.Kind, q.Record, r.world(binary), offered)
+			}
+			if word == "" { // it closes by itself, or a later look tells
+				continue
 			}
 			r.post("/api/v1/manual-actions/"+q.ID+"/answer", map[string]any{"version": q.Version, "hash": q.Hash, "answer": word, "reason": "looked"})
 		}

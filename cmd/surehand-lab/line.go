@@ -53,7 +53,7 @@ func (l *lineCommand) Run() error {
 	if err != nil {
 		return err
 	}
-	defer simulated.Close()
+	defer func() { _ = simulated.Close() }() // it keeps no file
 	fmt.Print(lineHelp)
 	lines := make(chan string)
 	go func() {

@@ -40,7 +40,7 @@ func simulate(t *testing.T) *lab.Plant {
 	}
 	p, err := lab.Start(lab.Options{Line: &plant, Speed: 1, Pace: lab.Pace{Move: time.Millisecond, Cycle: time.Millisecond}})
 	require.NoError(t, err)
-	t.Cleanup(p.Close)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	return p
 }
 

@@ -241,6 +241,7 @@ func (p *Plant) deviceFaults(add adder) {
 	set("drop-acks", "Half of the answers are lost", func(f *simulator.Faults, on bool) { f.DropAck = rate(on) / 2 })
 	set("silent", "They act and say nothing", func(f *simulator.Faults, on bool) { f.Silent = rate(on) })
 	set("lie", "They say done and do nothing", func(f *simulator.Faults, on bool) { f.Lie = rate(on) })
+	set("accept", "They accept and do nothing: commands end as uncertain", func(f *simulator.Faults, on bool) { f.AckWithoutApply = rate(on) })
 	set("refuse", "They refuse with a hardware fault", func(f *simulator.Faults, on bool) { f.Reject = rate(on) })
 	set("malformed", "A tenth of their messages is garbage", func(f *simulator.Faults, on bool) { f.MalformedJSON = rate(on) / 10 })
 	for i, h := range p.Houses {

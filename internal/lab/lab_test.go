@@ -48,7 +48,7 @@ func startPlant(t *testing.T, file string) *Plant {
 func TestEveryFaultCanBeSwitched(t *testing.T) {
 	t.Parallel()
 	p := startPlant(t, "")
-	defer p.Close()
+	defer func() { require.NoError(t, p.Close()) }()
 	post := func(id, body string) (*httptest.ResponseRecorder, []Fault) {
 		w := httptest.NewRecorder()
 		p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8751/faults/"+id, strings.NewReader(body)))
@@ -112,9 +112,8 @@ func TestPartsStay(t *testing.T) {
 	for _, move := range [][2]line.Place{{1, 31}, {2, 42}, {3, line.Gripper}} {
 		require.NoError(t, p.World.Move(move[0], move[1]))
 	}
-	require.NoError(t, p.keep())
 	ports, was := p.Address("mill")+p.Address("robot")+p.Address("marker"), places(p)
-	p.Close()
+	require.NoError(t, p.Close())
 
 	p = startPlant(t, file)
 	require.Equal(t, was, places(p))
@@ -124,8 +123,7 @@ func TestPartsStay(t *testing.T) {
 	_, err = p.Arrive(1)
 	require.NoError(t, err)
 	require.Equal(t, "HS-201", places(p)[1], "codes count on")
-	require.NoError(t, p.keep())
-	p.Close()
+	require.NoError(t, p.Close())
 
 	require.NoError(t, os.WriteFile(file, []byte("{"), 0o600))
 	_, err = Start(Options{Houses: 1, Speed: 1, File: file})

@@ -189,7 +189,7 @@ func (p *Plant) Run(ctx context.Context) error {
 		case <-again.C:
 		case <-ctx.Done():
 			again.Stop()
-			return p.keep()
+			return nil
 		}
 	}
 }
@@ -215,12 +215,15 @@ func (p *Plant) AtDock() (n int) {
 	return n
 }
 
-// Close ends the wires and the devices.
-func (p *Plant) Close() {
+// Close ends the wires and the devices, and keeps where the parts are then: Surehand, which ends before, may have been told of
+// a move until its own end.
+func (p *Plant) Close() error {
 	for _, h := range p.Houses {
 		h.Stop()
 	}
+	err := p.keep()
 	p.World.Close()
+	return err
 }
 
 // Address is where an equipment of the line listens.
