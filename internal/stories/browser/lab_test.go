@@ -23,7 +23,7 @@ func TestTheLabPanel(t *testing.T) {
 	s := newSite(t)
 	plant, err := lab.Start(lab.Options{Speed: 1, Line: &message.ImportPlant{}})
 	require.NoError(t, err)
-	t.Cleanup(plant.Close)
+	t.Cleanup(func() { require.NoError(t, plant.Close()) })
 	plant.Add(lab.Fault{ID: "cut:database", Group: "Database", Label: "Cannot be reached", Kind: lab.Switch}, func(on bool) error {
 		s.database.Refuse(on)
 		if on {
