@@ -74,7 +74,7 @@ func TestLateAnswerIsOvertaken(t *testing.T) {
 	w := cell(t, nil)
 	r := w.Robot()
 	p := dial(t, &r.Controller, impatience)
-	r.SetLinkFaults(LinkFaults{LateAnswer: 1, LateAnswerBy: impatience + 20*time.Millisecond, Strikes: 1})
+	r.SetLinkFaults(LinkFaults{LateAnswer: 1, LateAnswerBy: 5 * impatience, Strikes: 1})
 	if _, err := p.ReadRegister(0, modbus.HOLDING_REGISTER); !errors.Is(err, modbus.ErrRequestTimedOut) {
 		t.Fatal(err)
 	}
