@@ -215,7 +215,7 @@ func (d *demo) furnish(ctx context.Context, surehand lab.Client) error {
 // database is the outside server when one is named, else a private cluster in the state folder.
 func (d *demo) database(ctx context.Context) error {
 	if d.databaseURL = os.Getenv("SUREHAND_DATABASE_URL"); d.databaseURL != "" {
-		if err := d.onlyTheDemos(ctx, d.databaseURL); err != nil {
+		if err := onlyTheDemos(ctx, d.databaseURL); err != nil {
 			return err
 		}
 		return migrate.Up(ctx, d.databaseURL, d.log)
@@ -240,8 +240,8 @@ func (d *demo) database(ctx context.Context) error {
 	return migrate.Up(ctx, d.databaseURL, d.log)
 }
 
-// onlyTheDemos refuses a database with devices of a real site: the demo must not switch anything there.
-func (d *demo) onlyTheDemos(ctx context.Context, url string) error {
+// onlyTheDemos refuses a database with devices or a cell of a real site: the demo must not switch or move anything there.
+func onlyTheDemos(ctx context.Context, url string) error {
 	if err := migrate.Check(ctx, url); errors.Is(err, migrate.ErrEmpty) {
 		return nil
 	} else if err != nil { // a site's older schema is not ours to migrate
@@ -252,6 +252,13 @@ func (d *demo) onlyTheDemos(ctx context.Context, url string) error {
 		return err
 	}
 	defer reader.Close()
+	switch cell, err := reader.Cell(ctx); {
+	case errors.Is(err, read.ErrNotFound):
+	case err != nil:
+		return err
+	case cell.Name != lab.CellName:
+		return fmt.Errorf("the database of SUREHAND_DATABASE_URL has a cell %s that is not the demo's: unset the variable, or name a database of the demo's own", cell.Name)
+	}
 	file, err := lab.DeviceFile(lab.Houses(20))
 	if err != nil {
 		return err

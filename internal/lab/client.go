@@ -24,13 +24,6 @@ type errRefused struct {
 
 func (e errRefused) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Detail) }
 
-// Refused tells whether an error is an answer that says no, and its code.
-func Refused(err error) (code string, refused bool) {
-	var no errRefused
-	refused = errors.As(err, &no)
-	return no.Code, refused
-}
-
 func (c Client) get(ctx context.Context, path string, out any) error {
 	return c.do(ctx, http.MethodGet, path, "", "", nil, out)
 }

@@ -17,6 +17,9 @@ var devicesTemplate string
 //go:embed plant.yaml
 var plantTemplate string
 
+// CellName is that of the demo's line, as its plant file says.
+const CellName = "demo-line"
+
 // House is one greenhouse of the demo: its id begins the ids and serial numbers of its ten devices.
 type House struct{ ID, Name string }
 

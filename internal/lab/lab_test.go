@@ -28,6 +28,7 @@ func TestFilesAreRight(t *testing.T) {
 		plant, problems := config.Plant(file)
 		require.Empty(t, problems, "speed %g", speed)
 		require.Empty(t, production.Check(plant), "speed %g", speed)
+		require.Equal(t, CellName, plant.Cell.Name)
 	}
 	file, err := DeviceFile(Houses(5))
 	require.NoError(t, err)
