@@ -2,7 +2,7 @@ package mqttconn_test
 
 import (
 	"context"
-	"net"
+	"io"
 	"testing"
 	"time"
 
@@ -16,45 +16,22 @@ import (
 
 // tardy is a broker that acknowledges a publish only when the keepalive has asked twice whether it is there, or never.
 func tardy(t *testing.T, never bool) (url string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		c, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer func() { _ = c.Close() }()
-		var owed []uint16
-		asked := 0
-		for {
-			p, err := packets.ReadPacket(c)
-			if err != nil {
-				return
+	var owed []uint16
+	asked := 0
+	return scripted(t, func(to io.Writer, said any) (err error) {
+		switch said := said.(type) {
+		case *packets.Publish:
+			if !never {
+				owed = append(owed, said.PacketID)
 			}
-			switch said := p.Content.(type) {
-			case *packets.Connect:
-				_, err = (&packets.Connack{Properties: &packets.Properties{}}).WriteTo(c)
-			case *packets.Publish:
-				if !never {
-					owed = append(owed, said.PacketID)
-				}
-			case *packets.Pingreq:
-				_, err = (&packets.Pingresp{}).WriteTo(c)
-				for asked++; asked >= 2 && len(owed) > 0; owed = owed[1:] {
-					id := owed[0]
-					_, err = (&packets.Puback{PacketID: id, Properties: &packets.Properties{}}).WriteTo(c)
-				}
-			}
-			if err != nil {
-				return
+		case *packets.Pingreq:
+			_, err = (&packets.Pingresp{}).WriteTo(to)
+			for asked++; asked >= 2 && len(owed) > 0; owed = owed[1:] {
+				_, err = (&packets.Puback{PacketID: owed[0], Properties: &packets.Properties{}}).WriteTo(to)
 			}
 		}
-	}()
-	return "mqtt://" + listener.Addr().String()
+		return err
+	})
 }
 
 // A PUBACK that stands behind much else is waited for; only a publish whose time counts gives its connection up.

@@ -2,7 +2,7 @@ package mqttconn_test
 
 import (
 	"context"
-	"net"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -15,35 +15,12 @@ import (
 
 // granting is a broker that answers one subscription with these results.
 func granting(t *testing.T, results []byte) (url string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		c, err := listener.Accept()
-		if err != nil {
-			return
+	return scripted(t, func(to io.Writer, said any) (err error) {
+		if s, subscribes := said.(*packets.Subscribe); subscribes {
+			_, err = (&packets.Suback{PacketID: s.PacketID, Properties: &packets.Properties{}, Reasons: results}).WriteTo(to)
 		}
-		defer func() { _ = c.Close() }()
-		for {
-			p, err := packets.ReadPacket(c)
-			if err != nil {
-				return
-			}
-			switch said := p.Content.(type) {
-			case *packets.Connect:
-				_, err = (&packets.Connack{Properties: &packets.Properties{}}).WriteTo(c)
-			case *packets.Subscribe:
-				_, err = (&packets.Suback{PacketID: said.PacketID, Properties: &packets.Properties{}, Reasons: results}).WriteTo(c)
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	return "mqtt://" + listener.Addr().String()
+		return err
+	})
 }
 
 // A subscription is granted when the broker says so of each topic, no more and no less.
